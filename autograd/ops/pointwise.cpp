@@ -106,15 +106,15 @@ Tensor gelu(const Tensor& t) {
       [probability](Real x, Real) { return probability(x) + x * density_at_0 * fast_exp(-x * x / 2); });
 }
 
-// With t = tanh u, u = c (x + a x³), c = √(2/π), a = 0.044715:   y = ½ x (1 + t)
-//   y′ = ½ (1 + t) + ½ x (1 − t²) c (1 + 3 a x²)
+// With th = tanh u, u = c (x + a x³), c = √(2/π), a = 0.044715:   y = ½ x (1 + th)
+//   y′ = ½ (1 + th) + ½ x (1 − th²) c (1 + 3 a x²)
 Tensor gelu_tanh(const Tensor& t) {
   constexpr Real c = static_cast<Real>(std::numbers::sqrt2 * std::numbers::inv_sqrtpi), a = static_cast<Real>(0.044715);
   return pointwise(
       t, "gelu_tanh", 40, [](Real x) { return Real{0.5} * x * (1 + std::tanh(c * (x + a * x * x * x))); },
       [](Real x, Real) {
-        const Real t = std::tanh(c * (x + a * x * x * x));
-        return Real{0.5} * (1 + t) + Real{0.5} * x * (1 - t * t) * c * (1 + 3 * a * x * x);
+        const Real th = std::tanh(c * (x + a * x * x * x));
+        return Real{0.5} * (1 + th) + Real{0.5} * x * (1 - th * th) * c * (1 + 3 * a * x * x);
       });
 }
 
