@@ -1,0 +1,72 @@
+#include "nn/config.h"
+
+#include <cmath>
+
+#include "autograd/error.h"
+#include "nn/swiglu.h"
+
+namespace gradus::nn {
+
+std::size_t Config::resolved_hidden() const { return hidden != 0 ? hidden : swiglu_hidden(width, multiple_of); }
+
+void Config::validate() const {
+  const auto positive = [](std::string_view field, std::size_t value) {
+    expect(value > 0, "config: {} must be 1 or more, not 0", field);
+    constexpr std::size_t limit = std::size_t{1} << 31;
+    expect(value < limit, "config: {} is {}; it must be below {}", field, value, limit);
+  };
+  positive("vocab_size", vocab_size);
+  positive("width", width);
+  positive("n_layers", n_layers);
+  positive("n_heads", n_heads);
+  positive("n_kv_heads", n_kv_heads);
+  positive("multiple_of", multiple_of);
+  positive("context_length", context_length);
+  expect(n_heads % n_kv_heads == 0,
+         "config: n_heads {} is not a multiple of n_kv_heads {}; every key and value head serves a whole group of queries",
+         n_heads, n_kv_heads);
+  expect(head_dim != 0 || width % n_heads == 0,
+         "config: width {} is not a multiple of n_heads {}; change one of them or set head_dim", width, n_heads);
+  expect(resolved_head_dim() % 2 == 0,
+         "config: head_dim {} is odd; rotary positions turn pairs, so it must be even (width {} / n_heads {})",
+         resolved_head_dim(), width, n_heads);
+  expect(rope_theta > 0 && std::isfinite(rope_theta), "config: rope_theta must be a number above 0, not {}", rope_theta);
+  expect(norm_epsilon >= 0 && std::isfinite(norm_epsilon), "config: norm_epsilon must be 0 or more, not {}", norm_epsilon);
+  expect(dropout >= 0 && dropout < 1, "config: dropout must be in [0, 1), not {}", dropout);
+}
+
+std::size_t Config::parameter_count() const {
+  const std::size_t query = n_heads * resolved_head_dim() * width;
+  const std::size_t key = n_kv_heads * resolved_head_dim() * width;
+  const std::size_t attention_count = 2 * query + 2 * key;  // query and output, key and value
+  const std::size_t feed_forward = 3 * width * resolved_hidden();
+  const std::size_t norms = 2 * width;
+  const std::size_t embeddings = (tied_head ? 1 : 2) * vocab_size * width;
+  return embeddings + n_layers * (attention_count + feed_forward + norms) + width;
+}
+
+const std::vector<Preset>& presets() {
+  static const std::vector<Preset> list = {
+      {"book", "small enough to follow by hand",
+       {.vocab_size = 13, .width = 32, .n_layers = 2, .n_heads = 4, .n_kv_heads = 2, .hidden = 64, .context_length = 32}},
+      {"stories", "the main job: learns the project's own stories in about two minutes",
+       {.width = 128, .n_layers = 4, .n_heads = 4, .n_kv_heads = 2, .context_length = 128}},
+      {"shakespeare", "for plays: four layers, context 64",
+       {.width = 128, .n_layers = 4, .n_heads = 4, .n_kv_heads = 4, .context_length = 64}},
+      {"minimind", "the 26 M parameter model of the MiniMind project",
+       {.vocab_size = 6400, .width = 512, .n_layers = 8, .n_heads = 8, .n_kv_heads = 2, .hidden = 1408,
+        .context_length = 32768, .rope_theta = 1e6, .rope_pairing = RopePairing::half}},
+  };
+  return list;
+}
+
+const Preset& find_preset(std::string_view name) {
+  std::string known;
+  for (const Preset& preset : presets()) {
+    if (preset.name == name) return preset;
+    known += (known.empty() ? "" : ", ") + std::string(preset.name);
+  }
+  throw ShapeError(message("preset: there is no {}; there are {}", name, known));
+}
+
+}  // namespace gradus::nn

@@ -1,0 +1,52 @@
+// The settings that make a decoder this one and no other.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "autograd/ops/rope.h"
+#include "nn/attention.h"
+
+namespace gradus::nn {
+
+struct Config {
+  std::size_t vocab_size = 256;      // V
+  std::size_t width = 128;           // C, of the residual stream
+  std::size_t n_layers = 4;          // L
+  std::size_t n_heads = 4;           // H, of the queries
+  std::size_t n_kv_heads = 4;        // G, of the keys and values; divides H
+  std::size_t head_dim = 0;          // D, even; 0: width / n_heads
+  std::size_t hidden = 0;            // of the feed-forward layer; 0: 8/3 · width, rounded up to multiple_of
+  std::size_t multiple_of = 64;      // see hidden
+  std::size_t context_length = 64;   // the most tokens a sequence may have
+  double rope_theta = 10000;         // the base of the rotary angles
+  RopePairing rope_pairing = RopePairing::adjacent;
+  double norm_epsilon = 1e-5;        // inside the root of every RMSNorm
+  bool tied_head = true;             // logits come from the embedding's own matrix
+  double dropout = 0;                // on the embedding, attention output and feed-forward output; only while training
+  AttentionKind attention = AttentionKind::fused;
+
+  // The two settings that may be left to a rule.
+  std::size_t resolved_head_dim() const { return head_dim != 0 || n_heads == 0 ? head_dim : width / n_heads; }
+  std::size_t resolved_hidden() const;
+
+  // Errors: a field that no decoder can have, naming it, its value and what would do.
+  void validate() const;
+
+  // Parameters of the whole decoder, a tied matrix once; by formula, nothing is allocated.
+  std::size_t parameter_count() const;
+};
+
+struct Preset {
+  std::string_view name;
+  std::string_view what;  // one line
+  Config config;
+};
+
+const std::vector<Preset>& presets();
+// Errors: no preset of that name, listing those there are.
+const Preset& find_preset(std::string_view name);
+
+}  // namespace gradus::nn

@@ -1,0 +1,51 @@
+// The whole model: a LLaMA-style pre-norm decoder. Touvron et al., "LLaMA" (2023), section 2.2.
+//
+//   tokens → embedding → L blocks → norm → head → logits for the next token
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "nn/block.h"
+#include "nn/config.h"
+#include "nn/context.h"
+#include "nn/embedding.h"
+
+namespace gradus::nn {
+
+struct Decoder {
+  Config config;
+  Embedding embedding;        // (V, C)
+  std::vector<Block> layers;  // L of them
+  RMSNorm norm;
+  Linear head;  // (V, C); the embedding's own tensor where the head is tied
+
+  // Parameters of the right shapes, uninitialised. Errors: those of Config::validate.
+  explicit Decoder(const Config& config);
+
+  // ids (B·T), one row of the batch after the other → (B, T, C), after the final norm.
+  // Errors: an id outside the vocabulary; ids that are not whole rows; a row longer than the context.
+  Tensor hidden(std::span<const int> ids, std::size_t batch, const Context& context = {}) const;
+  // (…, C) → (…, V), for as many rows as one wants.
+  Tensor logits(const Tensor& h) const { return head(h); }
+  // Mean surprise of the targets (B·T) in nats, ignore_index left out → (). Never holds all logits at once.
+  Tensor loss(std::span<const int> ids, std::span<const int> targets, std::size_t batch, const Context& context = {}) const;
+
+  static void fields(auto& self, auto&& visit) {
+    visit("embedding", self.embedding);
+    visit("layers", self.layers);
+    visit("norm", self.norm);
+    visit("head", self.head);
+  }
+
+ private:
+  const RopeTable& table_for(std::size_t positions) const;
+  mutable RopeTable table_;  // as many rows as the longest position used so far
+};
+
+// Weights from N(0, 0.02), gains 1; the two projections that add to the residual stream, attention.output and
+// feed_forward.down, from N(0, 0.02 / √(2 L)), so that the stream's variance does not grow with the depth.
+// Radford et al., "Language Models are Unsupervised Multitask Learners" (2019), section 2.3.
+void initialise(Decoder& decoder, Rng& rng);
+
+}  // namespace gradus::nn
