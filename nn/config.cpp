@@ -45,6 +45,24 @@ std::size_t Config::parameter_count() const {
   return embeddings + n_layers * (attention_count + feed_forward + norms) + width;
 }
 
+std::string_view word_of(RopePairing pairing) { return pairing == RopePairing::adjacent ? "adjacent" : "half"; }
+std::string_view word_of(AttentionKind kind) { return kind == AttentionKind::composed ? "composed" : "fused"; }
+
+template <class Choice>
+static void choose(std::string_view field, std::string_view word, Choice& choice, Choice first, Choice second) {
+  expect(word == word_of(first) || word == word_of(second), "config: {} is {} or {}, not {}", field, word_of(first),
+         word_of(second), word);
+  choice = word == word_of(first) ? first : second;
+}
+
+void from_word(std::string_view word, RopePairing& pairing) {
+  choose("rope_pairing", word, pairing, RopePairing::adjacent, RopePairing::half);
+}
+
+void from_word(std::string_view word, AttentionKind& kind) {
+  choose("attention", word, kind, AttentionKind::composed, AttentionKind::fused);
+}
+
 const std::vector<Preset>& presets() {
   static const std::vector<Preset> list = {
       {"book", "small enough to follow by hand",

@@ -35,9 +35,34 @@ struct Config {
   // Errors: a field that no decoder can have, naming it, its value and what would do.
   void validate() const;
 
+  // Every setting, under the name it has in config.json.
+  static void fields(auto& self, auto&& visit) {
+    visit("vocab_size", self.vocab_size);
+    visit("width", self.width);
+    visit("n_layers", self.n_layers);
+    visit("n_heads", self.n_heads);
+    visit("n_kv_heads", self.n_kv_heads);
+    visit("head_dim", self.head_dim);
+    visit("hidden", self.hidden);
+    visit("multiple_of", self.multiple_of);
+    visit("context_length", self.context_length);
+    visit("rope_theta", self.rope_theta);
+    visit("rope_pairing", self.rope_pairing);
+    visit("norm_epsilon", self.norm_epsilon);
+    visit("tied_head", self.tied_head);
+    visit("dropout", self.dropout);
+    visit("attention", self.attention);
+  }
+
   // Parameters of the whole decoder, a tied matrix once; by formula, nothing is allocated.
   std::size_t parameter_count() const;
 };
+
+// The words that stand for a choice in files and on the command line. Errors: no such word, listing those there are.
+std::string_view word_of(RopePairing pairing);
+std::string_view word_of(AttentionKind kind);
+void from_word(std::string_view word, RopePairing& pairing);
+void from_word(std::string_view word, AttentionKind& kind);
 
 struct Preset {
   std::string_view name;

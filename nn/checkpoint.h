@@ -1,0 +1,25 @@
+// A model as a folder that any program can open: config.json, model.safetensors, tokenizer.json.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "nn/decoder.h"
+#include "nn/text/tokenizer.h"
+
+namespace gradus::nn {
+
+struct Model {
+  Decoder decoder;
+  std::unique_ptr<Tokenizer> tokenizer;
+};
+
+// Each file is complete under its name or not there: it is written beside it and renamed.
+// Errors (FileError): the folder cannot be written.
+void save_model(const std::filesystem::path& folder, const Decoder& decoder, const Tokenizer& tokenizer);
+
+// Errors (FileError): a file is missing or malformed; tensors are missing, unexpected or of another shape, all of them
+// listed; the tokenizer has another number of tokens than the model.
+Model load_model(const std::filesystem::path& folder);
+
+}  // namespace gradus::nn
