@@ -35,14 +35,30 @@ void Config::validate() const {
   expect(dropout >= 0 && dropout < 1, "config: dropout must be in [0, 1), not {}", dropout);
 }
 
+std::vector<ParameterCount> Config::parameter_table() const {
+  const std::size_t queries = n_heads * resolved_head_dim(), keys = n_kv_heads * resolved_head_dim();
+  const std::size_t inner = resolved_hidden();
+  std::vector<ParameterCount> table = {
+      {"embedding.weight", {vocab_size, width}, 1},
+      {"layers.N.attention_norm.gain", {width}, n_layers},
+      {"layers.N.attention.query.weight", {queries, width}, n_layers},
+      {"layers.N.attention.key.weight", {keys, width}, n_layers},
+      {"layers.N.attention.value.weight", {keys, width}, n_layers},
+      {"layers.N.attention.output.weight", {width, queries}, n_layers},
+      {"layers.N.feed_forward_norm.gain", {width}, n_layers},
+      {"layers.N.feed_forward.gate.weight", {inner, width}, n_layers},
+      {"layers.N.feed_forward.up.weight", {inner, width}, n_layers},
+      {"layers.N.feed_forward.down.weight", {width, inner}, n_layers},
+      {"norm.gain", {width}, 1},
+  };
+  if (!tied_head) table.push_back({"head.weight", {vocab_size, width}, 1});
+  return table;
+}
+
 std::size_t Config::parameter_count() const {
-  const std::size_t query = n_heads * resolved_head_dim() * width;
-  const std::size_t key = n_kv_heads * resolved_head_dim() * width;
-  const std::size_t attention_count = 2 * query + 2 * key;  // query and output, key and value
-  const std::size_t feed_forward = 3 * width * resolved_hidden();
-  const std::size_t norms = 2 * width;
-  const std::size_t embeddings = (tied_head ? 1 : 2) * vocab_size * width;
-  return embeddings + n_layers * (attention_count + feed_forward + norms) + width;
+  std::size_t total = 0;
+  for (const ParameterCount& row : parameter_table()) total += row.count();
+  return total;
 }
 
 std::string_view word_of(RopePairing pairing) { return pairing == RopePairing::adjacent ? "adjacent" : "half"; }

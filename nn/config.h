@@ -11,6 +11,14 @@
 
 namespace gradus::nn {
 
+// A line of the parameter table: `copies` tensors of one name and shape.
+struct ParameterCount {
+  std::string name;  // "layers.N.attention.query.weight"
+  Shape shape;
+  std::size_t copies;
+  std::size_t count() const { return shape.size() * copies; }
+};
+
 struct Config {
   std::size_t vocab_size = 256;      // V
   std::size_t width = 128;           // C, of the residual stream
@@ -54,7 +62,8 @@ struct Config {
     visit("attention", self.attention);
   }
 
-  // Parameters of the whole decoder, a tied matrix once; by formula, nothing is allocated.
+  // Every parameter of the decoder, a tied matrix once. Shapes only: nothing is allocated.
+  std::vector<ParameterCount> parameter_table() const;
   std::size_t parameter_count() const;
 };
 

@@ -1,0 +1,128 @@
+// The tool: flags in, plain option structs out. Text goes to standard output and nothing else does; everything said
+// about the work goes to standard error. The exit code is 0 only when all went well.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <numeric>
+
+#include "chapters/gradus/generate.h"
+#include "chapters/gradus/info.h"
+#include "chapters/gradus/train.h"
+
+using namespace gradus::tool;
+
+static constexpr std::size_t most = std::size_t{1} << 40;
+
+static void add_train(CLI::App& app, TrainOptions& o) {
+  CLI::App& sub = *app.add_subcommand("train", "Train a decoder on text and save it as a folder");
+  sub.add_option("--text", o.texts, "Text files to learn from; without it, the project's own stories");
+  sub.add_option("--preset", o.preset, "Model and training settings by name: see `gradus info`")->capture_default_str();
+  sub.add_option("--out", o.out, "The folder that the model goes to")->required();
+  sub.add_option("--tokenizer", o.tokenizer, "What a token is")
+      ->check(CLI::IsMember({"bytes", "chars"}))
+      ->capture_default_str();
+  sub.add_option("--steps", o.steps, "Optimizer steps; default: the preset's")->check(CLI::Range(std::size_t{1}, most));
+  sub.add_option("--batch", o.batch, "Windows of text in a step; default: the preset's")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{65536}));
+  sub.add_option("--context", o.context, "Tokens in a window; default: the preset's")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 20));
+  sub.add_option("--lr", o.rate, "Peak learning rate; default: the preset's")->check(CLI::Range(1e-12, 1e12));
+  sub.add_option("--eval-every", o.eval_every, "Steps between validations; default: an eighth of the steps")
+      ->check(CLI::Range(std::size_t{1}, most));
+  sub.add_option("--attention", o.attention, "How attention is computed; default: fused")
+      ->check(CLI::IsMember({"composed", "fused"}));
+  sub.add_option("--seed", o.seed, "Of weights, windows and dropout")->capture_default_str();
+  sub.add_option("--threads", o.threads, "0: as many as there are cores")
+      ->check(CLI::Range(std::size_t{0}, std::size_t{1024}))
+      ->capture_default_str();
+  sub.callback([&] { train(o); });
+}
+
+static void add_generate(CLI::App& app, GenerateOptions& o) {
+  CLI::App& sub = *app.add_subcommand("generate", "Let a model continue a text");
+  sub.add_option("--model", o.model, "A folder that `gradus train` has written")->required();
+  const auto prompt = sub.add_option("--prompt", o.prompt, "The text to continue; without it, a line break");
+  sub.add_option("--prompt-file", o.prompt_file, "A file with the text to continue")->excludes(prompt);
+  sub.add_option("--tokens", o.tokens, "New tokens at most")->check(CLI::Range(std::size_t{0}, most))->capture_default_str();
+  sub.add_option("--temperature", o.temperature, "0: always the likeliest token; 1: as the model says; above: bolder")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str();
+  sub.add_option("--top-k", o.top_k, "Only the k likeliest tokens; 0: all")
+      ->check(CLI::Range(std::size_t{0}, most))
+      ->capture_default_str();
+  sub.add_option("--top-p", o.top_p, "Only the likeliest tokens that together reach probability p; 1: all")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  sub.add_option("--attention", o.attention, "How attention is computed; default: as the model was trained")
+      ->check(CLI::IsMember({"composed", "fused"}));
+  sub.add_option("--seed", o.seed, "The same seed gives the same text")->capture_default_str();
+  sub.add_option("--threads", o.threads, "0: as many as there are cores")
+      ->check(CLI::Range(std::size_t{0}, std::size_t{1024}))
+      ->capture_default_str();
+  sub.callback([&] { generate(o); });
+}
+
+static void add_info(CLI::App& app, InfoOptions& o) {
+  CLI::App& sub = *app.add_subcommand("info", "Describe a preset, a model or this machine");
+  sub.add_option("--preset", o.preset, "A preset's settings and parameters: book, stories, shakespeare, minimind");
+  sub.add_option("--model", o.model, "A model's folder");
+  sub.add_flag("--machine", o.machine, "The library, its flavour, the matrix kernel and the threads");
+  sub.callback([&] { info(o); });
+}
+
+// How many letters must be put in, taken out or exchanged to turn one word into the other.
+static std::size_t distance(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t exchanged = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, exchanged});
+    }
+  }
+  return row.back();
+}
+
+// " Did you mean --rate?" for the nearest flag of the subcommand in use, if one is near.
+static std::string suggestion(const CLI::App& app, const std::vector<std::string>& words) {
+  const auto used = app.get_subcommands();
+  const CLI::App& sub = used.empty() ? app : *used.front();
+  for (const std::string& word : words) {
+    const std::string flag = word.substr(0, word.find('='));
+    if (!flag.starts_with("--")) continue;
+    std::string nearest;
+    for (const CLI::Option* option : sub.get_options())
+      if (const std::string name = option->get_name(); nearest.empty() || distance(flag, name) < distance(flag, nearest))
+        nearest = name;
+    if (nearest != flag && distance(flag, nearest) <= 3) return " Did you mean " + nearest + "?";
+  }
+  return "";
+}
+
+int main(int count, char** words) {
+  CLI::App app("Gradus: train a language model of your own, and let it write.", "gradus");
+  app.require_subcommand(1);
+  TrainOptions train_options;
+  GenerateOptions generate_options;
+  InfoOptions info_options;
+  add_train(app, train_options);
+  add_generate(app, generate_options);
+  add_info(app, info_options);
+  try {
+    app.parse(count, words);
+    return 0;
+  } catch (const CLI::CallForHelp& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& problem) {
+    std::fprintf(stderr, "gradus: %s%s\n", problem.what(), suggestion(app, {words + 1, words + count}).c_str());
+    std::fprintf(stderr, "`gradus --help` and `gradus %s --help` list what there is.\n",
+                 count > 1 && words[1][0] != '-' ? words[1] : "train");
+    return 2;
+  } catch (const std::exception& problem) {
+    std::fprintf(stderr, "gradus: %s\n", problem.what());
+    return 1;
+  }
+}
