@@ -72,6 +72,11 @@ std::string_view word_of(RopePairing pairing);
 std::string_view word_of(AttentionKind kind);
 void from_word(std::string_view word, RopePairing& pairing);
 void from_word(std::string_view word, AttentionKind& kind);
+inline AttentionKind attention_kind(std::string_view word) {
+  AttentionKind kind{};
+  from_word(word, kind);
+  return kind;
+}
 
 struct Preset {
   std::string_view name;

@@ -47,6 +47,11 @@ Tensor Decoder::loss(std::span<const int> ids, std::span<const int> targets, std
   return linear_cross_entropy(hidden(ids, batch, context), head.weight, targets);
 }
 
+void Decoder::set_attention(AttentionKind kind) {
+  config.attention = kind;
+  for (Block& layer : layers) layer.attention.options.kind = kind;
+}
+
 const RopeTable& Decoder::table_for(std::size_t positions) const {
   const std::size_t have = table_.cosine.defined() ? table_.cosine.extent(0) : 0;
   if (positions > have)

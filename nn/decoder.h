@@ -31,6 +31,9 @@ struct Decoder {
   // Mean surprise of the targets (B·T) in nats, ignore_index left out → (). Never holds all logits at once.
   Tensor loss(std::span<const int> ids, std::span<const int> targets, std::size_t batch, const Context& context = {}) const;
 
+  // Switches every layer between the composed and the fused operation; the numbers agree to rounding.
+  void set_attention(AttentionKind kind);
+
   static void fields(auto& self, auto&& visit) {
     visit("embedding", self.embedding);
     visit("layers", self.layers);

@@ -30,7 +30,7 @@ static void write(std::string_view text) {
 void generate(const GenerateOptions& options) {
   if (options.threads != 0) set_thread_count(options.threads);
   nn::Model model = nn::load_model(options.model);
-  if (!options.attention.empty()) model.decoder.set_attention(options.attention);
+  if (!options.attention.empty()) model.decoder.set_attention(nn::attention_kind(options.attention));
   const std::string prompt = prompt_of(options);
   const std::vector<int> ids = model.tokenizer->encode(prompt);
 
