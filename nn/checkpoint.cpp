@@ -1,0 +1,73 @@
+#include "nn/checkpoint.h"
+
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include "autograd/error.h"
+#include "nn/atomic_file.h"
+#include "nn/config_file.h"
+#include "nn/safetensors.h"
+
+namespace gradus::nn {
+
+static void write_text(const std::filesystem::path& path, const std::string& text) {
+  AtomicFile file(path);
+  file.write(text.data(), text.size());
+  file.commit();
+}
+
+static std::string read_text(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  expect<FileError>(file.good() && std::filesystem::is_regular_file(path), "{}: cannot be read; a model is a folder with it",
+                    path.string());
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void save_model(const std::filesystem::path& folder, const Decoder& decoder, const Tokenizer& tokenizer) {
+  std::error_code problem;
+  std::filesystem::create_directories(folder, problem);
+  expect<FileError>(!problem, "{}: the folder cannot be made: {}", folder.string(), problem.message());
+  std::vector<NamedTensor> tensors;
+  for (const Parameter& parameter : parameters(decoder)) tensors.push_back({parameter.name, parameter.tensor});
+  write_text(folder / "config.json", config_to_json(decoder.config));
+  write_text(folder / "tokenizer.json", tokenizer.to_json());
+  write_safetensors(folder / "model.safetensors", tensors);
+}
+
+// Every difference between what the decoder needs and what the file has, a line each.
+static std::string differences(const std::vector<Parameter>& needed, const SafetensorsFile& file) {
+  std::string list;
+  std::set<std::string> known;
+  for (const Parameter& parameter : needed) {
+    known.insert(parameter.name);
+    if (!file.contains(parameter.name))
+      list += message("\n  {} {} is missing", parameter.name, parameter.tensor.shape());
+    else if (file.shape(parameter.name) != parameter.tensor.shape())
+      list += message("\n  {} is {}, the config makes it {}", parameter.name, file.shape(parameter.name),
+                      parameter.tensor.shape());
+  }
+  for (const std::string& name : file.names())
+    if (!known.contains(name)) list += message("\n  {} {} is unexpected", name, file.shape(name));
+  return list;
+}
+
+Model load_model(const std::filesystem::path& folder) {
+  expect<FileError>(std::filesystem::is_directory(folder), "{}: no such folder; `gradus train --out DIR` makes one",
+                    folder.string());
+  const Config config = read_config(folder / "config.json");
+  const std::filesystem::path weights = folder / "model.safetensors";
+  const SafetensorsFile file(weights);
+
+  Model model{Decoder(config), tokenizer_from_json(read_text(folder / "tokenizer.json"), (folder / "tokenizer.json").string())};
+  expect<FileError>(model.tokenizer->vocab_size() == config.vocab_size,
+                    "{}: the tokenizer has {} tokens and the model's vocab_size is {}; they are not from the same training",
+                    folder.string(), model.tokenizer->vocab_size(), config.vocab_size);
+  const std::vector<Parameter> needed = parameters(model.decoder);
+  const std::string list = differences(needed, file);
+  expect<FileError>(list.empty(), "{}: does not fit {}:{}", weights.string(), (folder / "config.json").string(), list);
+  for (Parameter parameter : needed) file.read_into(parameter.name, parameter.tensor);
+  return model;
+}
+
+}  // namespace gradus::nn
