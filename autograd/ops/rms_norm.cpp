@@ -66,8 +66,8 @@ static void rms_norm_backward(const Tensor& y, const Tensor& x, const Tensor& ga
         Real u_dot_x = 0;
 #pragma omp simd reduction(+ : u_dot_x)
         for (std::size_t i = 0; i < n; ++i) u_dot_x += G[i] * dy[i] * x_row[i];
-        const Real r = R[row], slope = u_dot_x * r * r * r / static_cast<Real>(n);
-        for (std::size_t i = 0; i < n; ++i) dx[i] += G[i] * dy[i] * r - x_row[i] * slope;
+        const Real inverse = R[row], slope = u_dot_x * inverse * inverse * inverse / static_cast<Real>(n);
+        for (std::size_t i = 0; i < n; ++i) dx[i] += G[i] * dy[i] * inverse - x_row[i] * slope;
       }
     });
   }
