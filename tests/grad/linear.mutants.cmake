@@ -1,0 +1,5 @@
+mutant(linear assigns_dx FIND ".c = dx, .c_stride = n_in, .beta = beta" REPLACE ".c = dx, .c_stride = n_in, .beta = 0 * beta")
+mutant(linear assigns_dweight FIND ".c = dweight, .c_stride = n_in, .beta = beta" REPLACE ".c = dweight, .c_stride = n_in, .beta = 0 * beta")
+mutant(linear assigns_dbias FIND "dbias[i] += static_cast" REPLACE "dbias[i] = static_cast")
+mutant(linear dbias_of_the_last_row_only FIND "sum[i] += static_cast" REPLACE "sum[i] = static_cast")
+mutant(linear forgets_dbias FIND "if (bias.defined() && bias.requires_grad())" REPLACE "if (false)")
