@@ -1,0 +1,7 @@
+mutant(layer_norm without_the_means_slope FIND " - mean_u - xhat" REPLACE " - xhat")
+mutant(layer_norm without_the_variances_slope FIND " - xhat * slope" REPLACE "")
+mutant(layer_norm forgets_gain_in_dx FIND "dx[i] += (G[i] * dy[i] - mean_u" REPLACE "dx[i] += (dy[i] - mean_u")
+mutant(layer_norm unbiased_variance FIND "slope = u_dot_xhat / static_cast<Real>(n)" REPLACE "slope = u_dot_xhat / static_cast<Real>(n - 1)")
+mutant(layer_norm assigns_dx FIND "dx[i] += (" REPLACE "dx[i] = (")
+mutant(layer_norm assigns_row_sums FIND "D[i] += static_cast" REPLACE "D[i] = static_cast")
+mutant(layer_norm dgain_reads_x_uncentred FIND "DY[row * n + i] * ((X[row * n + i] - m) * inverse)" REPLACE "DY[row * n + i] * (X[row * n + i] * inverse)")
