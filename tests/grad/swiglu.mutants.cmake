@@ -1,0 +1,5 @@
+mutant(swiglu without_one_product_term FIND " * (1 + G[i] * (1 - s))" REPLACE "")
+mutant(swiglu forgets_up_in_dgate FIND "DY[i] * U[i] * s" REPLACE "DY[i] * s")
+mutant(swiglu assigns_dgate FIND "dgate[i] +=" REPLACE "dgate[i] =")
+mutant(swiglu assigns_dup FIND "dup[i] +=" REPLACE "dup[i] =")
+mutant(swiglu gates_dup_without_the_sigmoid FIND "DY[i] * G[i] * sigmoid_of(G[i]);" REPLACE "DY[i] * sigmoid_of(G[i]);")
