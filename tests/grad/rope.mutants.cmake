@@ -1,0 +1,5 @@
+mutant(rope turns_the_gradient_forward FIND "du * cosine[i] + dv * sine[i]" REPLACE "du * cosine[i] - dv * sine[i]")
+mutant(rope loses_the_second_number FIND "dv * cosine[i] - du * sine[i]" REPLACE "dv * cosine[i]")
+mutant(rope assigns_dx FIND "DX[head + first] +=" REPLACE "DX[head + first] =")
+mutant(rope swaps_the_pairings FIND "turn_back<RopePairing::adjacent> : turn_back<RopePairing::half>" REPLACE "turn_back<RopePairing::half> : turn_back<RopePairing::adjacent>")
+mutant(rope turns_the_first_head_only FIND "DX[head + second] +=" REPLACE "if (head % x.extent(2) == 0) DX[head + second] +=")
