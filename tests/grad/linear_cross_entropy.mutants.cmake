@@ -1,0 +1,5 @@
+mutant(linear_cross_entropy forgets_the_target FIND "dz[target] -= slope;" REPLACE "")
+mutant(linear_cross_entropy counts_ignored_rows FIND "std::fill_n(dz, V, Real{0});" REPLACE "")
+mutant(linear_cross_entropy forgets_the_share FIND "static_cast<Real>(share) * y.grad()[0]" REPLACE "y.grad()[0]")
+mutant(linear_cross_entropy assigns_dx FIND ".c = dx + begin * C, .c_stride = C, .beta = 1" REPLACE ".c = dx + begin * C, .c_stride = C, .beta = 0")
+mutant(linear_cross_entropy assigns_dweight FIND ".c = dweight, .c_stride = C, .beta = beta" REPLACE ".c = dweight, .c_stride = C, .beta = 0 * beta")
