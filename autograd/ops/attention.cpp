@@ -70,18 +70,25 @@ static void block_scores(const AttentionShapes& e, const Block& block, const Rea
       scores[row * e.S + s] = is_token[s] ? scores[row * e.S + s] : -infinity;
 }
 
-// p ← exp(p) / Σ exp(p) → ln Σ exp(p). A row of only −∞ becomes zeros, and its logarithm is −∞.
-static Real softmax_row(Real* p, std::size_t n) {
+// A scalar tail of exponentials would cost as much as the row, so loops over one go on to the end of a vector.
+static std::size_t whole_vectors(std::size_t visible, std::size_t keys) {
+  constexpr std::size_t widest = 16;
+  return std::min(keys, (visible + widest - 1) / widest * widest);
+}
+
+// p ← exp(p) / Σ exp(p) → ln Σ exp(p), over the first `visible` of the scores; the other keys' weights are 0.
+// A row of only −∞ becomes zeros, and its logarithm is −∞.
+static Real softmax_row(Real* p, std::size_t visible, std::size_t keys) {
   Real largest = -infinity;
 #pragma omp simd reduction(max : largest)
-  for (std::size_t s = 0; s < n; ++s) largest = std::max(largest, p[s]);
+  for (std::size_t s = 0; s < visible; ++s) largest = std::max(largest, p[s]);
   const Real shift = largest == -infinity ? 0 : largest;
+  const std::size_t n = whole_vectors(visible, keys);
+  for (std::size_t s = 0; s < n; ++s) p[s] = fast_exp(p[s] - shift);
+  std::fill(p + visible, p + keys, Real{0});
   Real sum = 0;
 #pragma omp simd reduction(+ : sum)
-  for (std::size_t s = 0; s < n; ++s) {
-    p[s] = fast_exp(p[s] - shift);
-    sum += p[s];
-  }
+  for (std::size_t s = 0; s < n; ++s) sum += p[s];
   const Real inverse = sum == 0 ? 0 : 1 / sum;
   for (std::size_t s = 0; s < n; ++s) p[s] *= inverse;
   return shift + std::log(sum);
@@ -103,11 +110,8 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, At
   for_each_block(e, 2, [&](const Block& block) {
     Real* const P = W + block.piece * block_rows * e.S;
     block_scores(e, block, Q, K, is_token, P);
-    for (std::size_t row = 0; row < block.rows; ++row) {
-      const std::size_t visible = e.visible(block.first + row);
-      L[block.log_sum_at + row] = softmax_row(P + row * e.S, visible);
-      std::fill(P + row * e.S + visible, P + row * e.S + block.keys, Real{0});
-    }
+    for (std::size_t row = 0; row < block.rows; ++row)
+      L[block.log_sum_at + row] = softmax_row(P + row * e.S, e.visible(block.first + row), block.keys);
     gemm({.m = block.rows, .n = e.D, .k = block.keys, .a = P, .a_stride = e.S, .b = V + block.key_at,
           .b_stride = e.G * e.D, .c = Y + block.query_at, .c_stride = e.H * e.D});
   });
@@ -159,7 +163,8 @@ static void attention_backward(const Tensor& y, const Tensor& query, const Tenso
 
       const Real log_sum_row = L[block.log_sum_at + row];
       const std::size_t visible = log_sum_row == -infinity ? 0 : e.visible(block.first + row);
-      for (std::size_t s = 0; s < visible; ++s) {
+      const std::size_t n = whole_vectors(visible, block.keys);
+      for (std::size_t s = 0; s < n; ++s) {
         p[s] = fast_exp(p[s] - log_sum_row);
         ds[s] = p[s] * (ds[s] - dy_dot_y);
       }

@@ -78,7 +78,7 @@ TEST_CASE("fused attention equals its composition, in value and gradients") {
                                    {4, 70, 75, 4, 2, 8}, {1, 130, 130, 1, 1, 3}, {4, 200, 333, 2, 1, 16}};
   for (const auto& [B, T, S, H, G, D] : shapes)
     for (const bool with_padding : {false, true}) {
-      CAPTURE(B, T, S, H, G, D, with_padding);
+      INFO("B ", B, ", T ", T, ", S ", S, ", H ", H, ", G ", G, ", D ", D, ", padding ", with_padding);
       Problem problem(B, T, S, H, G, D);
       const std::vector<int> valid = with_padding ? padded(B, S) : std::vector<int>{};
       const Tensor fused = problem.fused(valid), composed = problem.composed(valid).output;
