@@ -12,7 +12,8 @@ namespace gradus::nn {
 // The character of `text` that begins at byte `offset`.
 static std::string_view character_at(std::string_view text, std::size_t offset) {
   const FirstCharacter found = first_character(text.substr(offset));
-  expect(found.state == Utf8::whole, "chars: byte 0x{:02X} at offset {} is not UTF-8; the byte tokenizer takes any bytes",
+  expect(found.state == Utf8::whole,
+         "chars: byte 0x{:02X} at offset {} is not UTF-8; the byte tokenizer takes any bytes",
          static_cast<unsigned char>(text[offset]), offset);
   return text.substr(offset, found.length);
 }

@@ -15,7 +15,8 @@ static Json parse_object(std::string_view text, std::string_view path) {
   try {
     file = Json::parse(text);
   } catch (const Json::parse_error& error) {
-    throw FileError(message("{}: expected a tokenizer in JSON, found text that is not JSON at byte {}", path, error.byte));
+    throw FileError(
+        message("{}: expected a tokenizer in JSON, found text that is not JSON at byte {}", path, error.byte));
   }
   expect<FileError>(file.is_object(), "{}: expected a tokenizer as a JSON object, found {}", path, file.type_name());
   return file;
@@ -38,9 +39,11 @@ static std::vector<std::string> read_vocabulary(const Json& file, std::string_vi
 std::unique_ptr<Tokenizer> tokenizer_from_json(std::string_view text, std::string_view path) {
   const Json file = parse_object(text, path);
   const auto type = file.find("type");
-  expect<FileError>(type != file.end(), "{}: expected \"type\" to be \"bytes\" or \"chars\", found no such field", path);
+  expect<FileError>(type != file.end(), "{}: expected \"type\" to be \"bytes\" or \"chars\", found no such field",
+                    path);
   if (*type == "bytes") return std::make_unique<ByteTokenizer>();
-  expect<FileError>(*type == "chars", "{}: expected \"type\" to be \"bytes\" or \"chars\", found {}", path, type->dump());
+  expect<FileError>(*type == "chars", "{}: expected \"type\" to be \"bytes\" or \"chars\", found {}", path,
+                    type->dump());
   try {
     return std::make_unique<CharTokenizer>(read_vocabulary(file, path));
   } catch (const ShapeError& error) {

@@ -1,4 +1,5 @@
-// UTF-8, as strictly as the Unicode standard has it (table 3-7): no overlong forms, no surrogates, nothing above U+10FFFF.
+// UTF-8, as strictly as the Unicode standard has it (table 3-7): no overlong forms, no surrogates, nothing above
+// U+10FFFF.
 #pragma once
 
 #include <cstddef>

@@ -68,7 +68,8 @@ TEST_CASE("text that is not UTF-8 is refused by the byte and its offset, in trai
   CHECK_THROWS_WITH_AS(CharTokenizer::of_text("a\xE6\xAD"), wrong, ShapeError);
   CHECK_THROWS_WITH_AS(CharTokenizer::of_text("a").encode("a\xE6" "a"), wrong, ShapeError);
   CHECK_THROWS_WITH_AS(CharTokenizer::of_text(""),
-                       "chars: the vocabulary must have at least one character; is the training text empty?", ShapeError);
+                       "chars: the vocabulary must have at least one character; is the training text empty?",
+                       ShapeError);
 }
 
 TEST_CASE("a tokenizer read back from its JSON gives the same ids") {

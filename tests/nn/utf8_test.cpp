@@ -35,8 +35,8 @@ TEST_CASE("every Unicode scalar value is one whole character, and its code is re
 }
 
 TEST_CASE("overlong forms, surrogates, codes above U+10FFFF and stray bytes are broken, one byte at a time") {
-  for (const char* text : {"\xC0\x80", "\xC1\xBF", "\xE0\x9F\xBF", "\xED\xA0\x80", "\xF0\x8F\xBF\xBF", "\xF4\x90\x80\x80",
-                           "\xF5\x80\x80\x80", "\xFF", "\x80", "\xE6\x41", "\xC3("}) {
+  for (const char* text : {"\xC0\x80", "\xC1\xBF", "\xE0\x9F\xBF", "\xED\xA0\x80", "\xF0\x8F\xBF\xBF",
+                           "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xFF", "\x80", "\xE6\x41", "\xC3("}) {
     CAPTURE(text);
     CHECK(first_character(text).state == Utf8::broken);
     CHECK(first_character(text).length == 1);
