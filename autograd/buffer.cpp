@@ -30,6 +30,24 @@ struct Pool {
   std::mutex mutex;
   std::unordered_map<std::size_t, std::vector<void*>> waiting;  // bytes → blocks of that many bytes
   std::size_t reserved = 0;
+
+  void* take(std::size_t bytes) {
+    void* block = ::operator new(bytes, alignment, std::nothrow);
+    if (block == nullptr) {
+      release_waiting();
+      block = ::operator new(bytes, alignment);
+    }
+    reserved += bytes;
+    return block;
+  }
+
+  void release_waiting() {
+    for (auto& [bytes, blocks] : waiting) {
+      for (void* block : blocks) ::operator delete(block, alignment);
+      reserved -= bytes * blocks.size();
+      blocks.clear();
+    }
+  }
 };
 
 }  // namespace
@@ -53,8 +71,7 @@ Buffer::Buffer(std::size_t size) : size_(size) {
   const std::lock_guard lock(all.mutex);
   std::vector<void*>& blocks = all.waiting[bytes];
   if (blocks.empty()) {
-    data_ = static_cast<Real*>(::operator new(bytes, alignment));
-    all.reserved += bytes;
+    data_ = static_cast<Real*>(all.take(bytes));
   } else {
     data_ = static_cast<Real*>(blocks.back());
     blocks.pop_back();
@@ -81,11 +98,7 @@ std::size_t buffer_bytes_reserved() {
 
 void release_unused_buffers() {
   const std::lock_guard lock(pool().mutex);
-  for (auto& [bytes, blocks] : pool().waiting) {
-    for (void* block : blocks) ::operator delete(block, alignment);
-    pool().reserved -= bytes * blocks.size();
-    blocks.clear();
-  }
+  pool().release_waiting();
 }
 
 }  // namespace gradus

@@ -53,6 +53,7 @@ static void gemm_one_thread(const Gemm& g) {
 }
 
 static const bool one_threaded = [] {
+  thread_count();  // settles the number first: an OpenBLAS built on OpenMP would lower OpenMP's own to 1
   if (openblas_set_num_threads != nullptr) openblas_set_num_threads(1);
   return true;
 }();
@@ -74,6 +75,13 @@ void gemm(const Gemm& g) {
   for (std::size_t extent : {g.m, g.n, g.k, g.a_stride, g.b_stride, g.c_stride})
     expect(extent <= std::numeric_limits<int>::max(), "gemm: an extent of {} is more than BLAS can count ({})", extent,
            std::numeric_limits<int>::max());
+  const auto expect_rows_apart = [](const char* name, std::size_t stride, std::size_t row) {
+    expect(stride >= row, "gemm: rows of {} are {} apart and {} long; a leading dimension counts the whole row", name,
+           stride, row);
+  };
+  expect_rows_apart("a", g.a_stride, g.op_a == Op::none ? g.k : g.m);
+  expect_rows_apart("b", g.b_stride, g.op_b == Op::none ? g.n : g.k);
+  expect_rows_apart("c", g.c_stride, g.n);
 
   // A constant, not a measurement: where the cut lies can change the last bit.
   constexpr std::size_t worth_cutting = std::size_t{1} << 18;

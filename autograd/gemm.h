@@ -30,7 +30,9 @@ struct Gemm {
   Real beta = 0;  // 0: C is not read, so it may hold anything
 };
 
-void gemm(const Gemm& product);        // cut over the threads, unless called inside a parallel loop
+// Cut over the threads, unless called inside a parallel loop.
+// Errors: an extent is more than BLAS can count; a leading dimension is shorter than a row.
+void gemm(const Gemm& product);
 void gemm_plain(const Gemm& product);  // the definition, in plain loops on one thread
 
 // The library, its version and the kernel it chose for this processor, in one line.

@@ -72,7 +72,10 @@ static Gradients analytic_gradients(const std::vector<NamedTensor>& inputs, cons
 
 static double largest(const std::vector<double>& values) {
   double result = 0;
-  for (double value : values) result = std::max(result, std::abs(value));
+  for (double value : values) {
+    if (std::isnan(value)) return value;
+    result = std::max(result, std::abs(value));
+  }
   return result;
 }
 
@@ -123,7 +126,13 @@ GradCheckResult gradcheck(std::string_view op, const std::vector<NamedTensor>& i
   const Gradients numeric = numeric_gradients(inputs, f, cotangent, options.step);
 
   const auto check = [&](std::string_view pass, std::optional<double> start, std::size_t frozen) {
-    const Gradients analytic = analytic_gradients(inputs, f, cotangent, start);
+    Gradients analytic;
+    try {
+      analytic = analytic_gradients(inputs, f, cotangent, start);
+    } catch (const std::exception& problem) {
+      if (result.passed()) result.failure = message("{}: backward failed ({}): {}", op, pass, problem.what());
+      return;
+    }
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (i != frozen)
         compare(op, pass, inputs[i], analytic[i], numeric[i], zero_is_meant(inputs[i]), options.tolerance, result);

@@ -90,6 +90,9 @@ void Tensor::backward(const Tensor& cotangent, const std::function<void(const Te
          cotangent.shape(), shape());
   expect(requires_grad(), "backward: nothing was recorded; no input has requires_grad(), or NoGrad was on");
   std::vector<Tensor> order = collect(*this);
+  // From here on the graph is used, whether or not the sweep comes to its end: a backward inside the sweep must not
+  // run these nodes before their gradients are complete, nor one after a failed sweep add to what that left.
+  for (const Tensor& tensor : order) tensor.node().recipe->consumed = true;
 
   const std::span<Real> seed = mutable_grad();
   for (std::size_t i = 0; i < seed.size(); ++i) seed[i] += cotangent.values()[i];
@@ -106,7 +109,6 @@ void Tensor::backward(const Tensor& cotangent, const std::function<void(const Te
     if (output.has_grad()) recipe.backward(output);
 
     output.node().grad = Buffer();
-    recipe.consumed = true;
     recipe.backward = nullptr;
     const std::vector<Recipe::Input> inputs = std::move(recipe.inputs);
     if (!on_ready) continue;
@@ -114,6 +116,7 @@ void Tensor::backward(const Tensor& cotangent, const std::function<void(const Te
       if (--readers[&input.tensor.node()] == 0 && input.tensor.requires_grad() && !input.tensor.node().recipe)
         on_ready(input.tensor);
   }
+  if (on_ready && order.empty()) on_ready(*this);
 }
 
 void Tensor::backward(double cotangent, const std::function<void(const Tensor&)>& on_ready) const {

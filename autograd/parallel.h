@@ -22,13 +22,27 @@ void set_thread_count(std::size_t count);
 // Simple operations (a multiply-add on numbers in cache) that take as long as waking the threads twice.
 std::size_t parallel_threshold();
 
-// True inside a piece: loops in there run on the thread they are on.
+// Marks the thread as working on a piece while it lives.
+class InsidePiece {
+ public:
+  InsidePiece() : before_(inside_) { inside_ = true; }
+  ~InsidePiece() { inside_ = before_; }
+  InsidePiece(const InsidePiece&) = delete;
+  InsidePiece& operator=(const InsidePiece&) = delete;
+  static bool inside() { return inside_; }
+
+ private:
+  static inline constinit thread_local bool inside_ = false;
+  bool before_;
+};
+
+// True inside a piece: loops in there run on the thread they are on. It is true as well where the pieces run one
+// after the other because the work is short, so that a measured time decides nothing but the time.
 inline bool in_parallel() {
 #ifdef _OPENMP
-  return omp_in_parallel() != 0;
-#else
-  return false;
+  if (omp_in_parallel() != 0) return true;
 #endif
+  return InsidePiece::inside();
 }
 
 // Calls body(piece, begin, end) for thread_count() pieces of 0 … count. `work` is the simple operations per item.
@@ -37,7 +51,10 @@ void parallel_pieces(std::size_t count, std::size_t work, const Body& body) {
   const std::size_t pieces = thread_count();
   const auto run = [&](std::size_t piece) {
     const std::size_t begin = count * piece / pieces, end = count * (piece + 1) / pieces;
-    if (begin < end) body(piece, begin, end);
+    if (begin == end) return;
+    if (pieces == 1 || count == 1) return body(piece, begin, end);
+    const InsidePiece mark;
+    body(piece, begin, end);
   };
 #ifdef _OPENMP
   if (pieces > 1 && count > 1 && !in_parallel() && count * work >= parallel_threshold()) {
@@ -53,7 +70,10 @@ void parallel_pieces(std::size_t count, std::size_t work, const Body& body) {
 template <class Body>
 void parallel_for(std::size_t count, std::size_t work, const Body& body) {
   if (in_parallel() || count * work < parallel_threshold()) {
-    if (count > 0) body(std::size_t{0}, count);
+    if (count == 0) return;
+    if (count == 1) return body(std::size_t{0}, count);
+    const InsidePiece mark;
+    body(std::size_t{0}, count);
   } else {
     parallel_pieces(count, work, [&](std::size_t, std::size_t begin, std::size_t end) { body(begin, end); });
   }

@@ -32,7 +32,8 @@ double RandomRange::uniform(std::uint64_t item) const {
 Rng::Rng(std::uint64_t seed, std::uint64_t stream) : state_{.seed = seed, .stream = stream} {}
 
 Rng::Rng(const State& state) : state_(state) {
-  expect(state.used <= 4, "random: {} of a block's 4 numbers cannot be used up; the saved state is damaged", state.used);
+  expect(state.used == 4 || (state.used < 4 && state.block > 0),
+         "random: a state with {} of 4 numbers used and {} blocks begun is damaged", state.used, state.block);
   if (state.used < 4) numbers_ = block_of(state.seed, state.stream, state.block - 1);
 }
 

@@ -19,11 +19,6 @@ static Buffer allocate(const Shape& shape) {
 
 Node::Node(const Shape& extents) : shape(extents), values(allocate(extents)) {}
 
-static Node& node_of(const Tensor& tensor) {
-  expect(tensor.defined(), "tensor: this handle names no tensor; give it a shape or assign it first");
-  return tensor.node();
-}
-
 Tensor::Tensor(const Shape& shape) : node_(std::make_shared<Node>(shape)) {}
 
 Tensor::Tensor(const Shape& shape, std::span<const Real> values) : Tensor(shape) {
@@ -38,12 +33,22 @@ Tensor Tensor::full(const Shape& shape, double value) {
   return tensor;
 }
 
-const Shape& Tensor::shape() const { return node_of(*this).shape; }
+Node& Tensor::node() const {
+  expect(defined(), "tensor: this handle names no tensor; give it a shape or assign it first");
+  return *node_;
+}
 
-std::span<const Real> Tensor::values() const { return {node_of(*this).values.data(), size()}; }
+const Shape& Tensor::shape() const { return node().shape; }
+
+std::size_t Tensor::extent(std::size_t axis) const {
+  expect(axis < rank(), "tensor: axis {} of {} does not exist", axis, shape());
+  return shape()[axis];
+}
+
+std::span<const Real> Tensor::values() const { return {node().values.data(), size()}; }
 
 std::span<Real> Tensor::mutable_values() {
-  ++node_of(*this).version;
+  ++node().version;
   return {node_->values.data(), size()};
 }
 
@@ -52,19 +57,20 @@ Real Tensor::item() const {
   return values()[0];
 }
 
-bool Tensor::requires_grad() const { return node_of(*this).requires_grad; }
+bool Tensor::requires_grad() const { return node().requires_grad; }
 
 Tensor& Tensor::set_requires_grad(bool on) {
-  expect(node_of(*this).recipe == nullptr,
+  expect(node().recipe == nullptr,
          "requires_grad: this tensor was computed by {}; only a leaf can be switched on or off", op_name(*this));
   node_->requires_grad = on;
+  if (!on) clear_grad();
   return *this;
 }
 
-bool Tensor::has_grad() const { return node_of(*this).grad.allocated(); }
+bool Tensor::has_grad() const { return node().grad.allocated(); }
 
 std::span<const Real> Tensor::grad() const {
-  return {node_of(*this).grad.data(), has_grad() ? size() : 0};
+  return {node().grad.data(), has_grad() ? size() : 0};
 }
 
 std::span<Real> Tensor::mutable_grad() const {
@@ -81,8 +87,8 @@ GradTarget Tensor::grad_target() const {
   return {node_->grad.data(), beta};
 }
 
-void Tensor::clear_grad() { node_of(*this).grad = Buffer(); }
+void Tensor::clear_grad() { node().grad = Buffer(); }
 
-std::uint32_t Tensor::version() const { return node_of(*this).version; }
+std::uint32_t Tensor::version() const { return node().version; }
 
 }  // namespace gradus

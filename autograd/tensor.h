@@ -41,14 +41,14 @@ class Tensor {
   const Shape& shape() const;
   std::size_t rank() const { return shape().rank(); }
   std::size_t size() const { return shape().size(); }
-  std::size_t extent(std::size_t axis) const { return shape()[axis]; }
+  std::size_t extent(std::size_t axis) const;  // errors: no such axis
 
   std::span<const Real> values() const;
   std::span<Real> mutable_values();  // counts as a change: see version()
   // The only value. Errors: the tensor has more than one.
   Real item() const;
 
-  // A constant has requires_grad() false and never gets a gradient buffer.
+  // A constant has requires_grad() false and never gets a gradient buffer; a leaf that is made one loses its gradient.
   bool requires_grad() const;
   Tensor& set_requires_grad(bool on = true);
 
@@ -71,7 +71,7 @@ class Tensor {
 
   // Handles are equal when they name the same tensor.
   bool operator==(const Tensor& other) const { return node_ == other.node_; }
-  Node& node() const { return *node_; }
+  Node& node() const;  // errors: this handle names no tensor
 
  private:
   std::shared_ptr<Node> node_;
