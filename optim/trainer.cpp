@@ -47,7 +47,7 @@ Metrics train(nn::Decoder& decoder, Windows& windows, const TrainerOptions& opti
                            .floor = options.rate / 10,
                            .warmup_steps = std::min(options.warmup_steps, options.steps / 10),
                            .decay_steps = options.steps});
-  Rng dropout(options.seed);
+  Rng dropout(options.seed, 2);
   const std::size_t eval_every = options.eval_every > 0 ? options.eval_every : std::max<std::size_t>(1, options.steps / 8);
   const bool has_validation = windows.validation_windows() > 0;
 
