@@ -29,6 +29,15 @@ double RandomRange::uniform(std::uint64_t item) const {
   return block_of(seed_, stream_, first_block_ + item / 4)[item % 4] * 0x1p-32;
 }
 
+void RandomRange::fill(std::uint64_t first, std::span<double> numbers) const {
+  std::size_t i = 0;
+  for (; i + 4 <= numbers.size(); i += 4) {
+    const std::array<std::uint32_t, 4> block = block_of(seed_, stream_, first_block_ + (first + i) / 4);
+    for (std::size_t j = 0; j < 4; ++j) numbers[i + j] = block[j] * 0x1p-32;
+  }
+  for (; i < numbers.size(); ++i) numbers[i] = uniform(first + i);
+}
+
 Rng::Rng(std::uint64_t seed, std::uint64_t stream) : state_{.seed = seed, .stream = stream} {}
 
 Rng::Rng(const State& state) : state_(state) {

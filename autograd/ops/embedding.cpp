@@ -17,8 +17,8 @@ Tensor embedding(const Tensor& table, std::span<const int> ids) {
   const std::size_t V = table.extent(0), C = table.extent(1);
   for (std::size_t i = 0; i < ids.size(); ++i)
     expect(ids[i] >= 0 && static_cast<std::size_t>(ids[i]) < V,
-           "embedding: id {} at place {} has no row in a table of V = {}; ids are 0 … V − 1, so tokenizer and model must "
-           "have the same vocabulary",
+           "embedding: id {} at place {} has no row in a table of V = {}; ids are 0 … V − 1, so tokenizer and model "
+           "must have the same vocabulary",
            ids[i], i, V);
 
   Tensor y({ids.size(), C});

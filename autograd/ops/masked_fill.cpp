@@ -12,7 +12,8 @@ static void check_contract(const Tensor& x, std::span<const int> mask) {
   const Shape& shape = x.shape();
   const std::size_t matrix = shape.rank() < 2 ? x.size() : shape[shape.rank() - 2] * shape.back();
   expect(mask.size() == matrix || mask.size() == x.size(),
-         "masked_fill: a mask of {} numbers does not fit x {}; give {}, for the last two axes, or {}, one for every value",
+         "masked_fill: a mask of {} numbers does not fit x {}; give {}, for the last two axes, or {}, one for every "
+         "value",
          mask.size(), shape, matrix, x.size());
   for (std::size_t i = 0; i < mask.size(); ++i)
     expect(mask[i] == 0 || mask[i] == 1, "masked_fill: mask[{}] is {}; it must be 1 (fill) or 0 (keep)", i, mask[i]);

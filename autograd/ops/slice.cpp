@@ -11,8 +11,9 @@ namespace gradus {
 // Only what was read has a slope:   dx[start + o · stride + i] += dy[o, i]
 Tensor slice(const Tensor& x, std::size_t axis, std::size_t begin, std::size_t end) {
   expect(axis < x.rank(), "slice: axis {} of x {} does not exist; the first axis is 0", axis, x.shape());
-  expect(begin <= end && end <= x.extent(axis), "slice: {} … {} does not lie in axis {} of x {}; the rule is begin ≤ end ≤ {}",
-         begin, end, axis, x.shape(), x.extent(axis));
+  expect(begin <= end && end <= x.extent(axis),
+         "slice: {} … {} does not lie in axis {} of x {}; the rule is begin ≤ end ≤ {}", begin, end, axis, x.shape(),
+         x.extent(axis));
   std::size_t outer = 1, inner = 1;
   for (std::size_t i = 0; i < axis; ++i) outer *= x.extent(i);
   for (std::size_t i = axis + 1; i < x.rank(); ++i) inner *= x.extent(i);

@@ -27,7 +27,7 @@ static View view_axes(const Shape& shape, std::size_t first, std::size_t second)
   return view;
 }
 
-// Calls body(offset in y, offset in x) for every run of `inner` numbers, on all threads.
+// Calls body(offset in the transpose, offset in the original) for every run of `inner` numbers, on all threads.
 template <class Body>
 static void for_each_run(const View& view, const Body& body) {
   const std::size_t m = view.m, middle = view.middle, n = view.n, inner = view.inner;
@@ -42,9 +42,11 @@ static void for_each_run(const View& view, const Body& body) {
 }
 
 // y[…, j, …, i, …] = x[…, i, …, j, …], and so   dx[…, i, …, j, …] += dy[…, j, …, i, …]
+// which is the transpose of dy along the same two axes.
 Tensor transpose(const Tensor& x, std::size_t axis1, std::size_t axis2) {
-  expect(axis1 < x.rank() && axis2 < x.rank(), "transpose: x {} has {} axes, so axes {} and {} cannot be exchanged; the "
-         "first axis is 0", x.shape(), x.rank(), axis1, axis2);
+  expect(axis1 < x.rank() && axis2 < x.rank(),
+         "transpose: x {} has {} axes, so axes {} and {} cannot be exchanged; the first axis is 0", x.shape(), x.rank(),
+         axis1, axis2);
   const View view = view_axes(x.shape(), std::min(axis1, axis2), std::max(axis1, axis2));
   Tensor y(x.shape().with(axis1, x.extent(axis2)).with(axis2, x.extent(axis1)));
   const Real* const X = x.values().data();
@@ -53,11 +55,12 @@ Tensor transpose(const Tensor& x, std::size_t axis1, std::size_t axis2) {
     for (std::size_t i = 0; i < view.inner; ++i) Y[at_y + i] = X[at_x + i];
   });
 
-  return record(y, "transpose", {x}, [x, view](const Tensor& out) {
+  const View back{view.outer, view.n, view.middle, view.m, view.inner};
+  return record(y, "transpose", {x}, [x, back](const Tensor& out) {
     const Real* const DY = out.grad().data();
     Real* const DX = x.mutable_grad().data();
-    for_each_run(view, [&](std::size_t at_y, std::size_t at_x) {
-      for (std::size_t i = 0; i < view.inner; ++i) DX[at_x + i] += DY[at_y + i];
+    for_each_run(back, [&](std::size_t at_x, std::size_t at_y) {
+      for (std::size_t i = 0; i < back.inner; ++i) DX[at_x + i] += DY[at_y + i];
     });
   });
 }

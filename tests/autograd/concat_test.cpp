@@ -54,6 +54,8 @@ TEST_CASE("concat names shapes that do not fit") {
   CHECK_THROWS_WITH_AS(concat({Tensor({2, 3}), Tensor({3, 3})}, 1),
                        "concat: (3, 3) cannot follow (2, 3) along axis 1; all other axes must agree", ShapeError);
   CHECK_THROWS_AS(concat({Tensor({2, 3}), Tensor({2})}, 0), ShapeError);
-  CHECK_THROWS_WITH_AS(concat({Tensor({2})}, 1), "concat: axis 1 of (2) does not exist; the first axis is 0", ShapeError);
-  CHECK_THROWS_WITH_AS(concat(std::span<const Tensor>(), 0), "concat: there are no inputs; give at least one", ShapeError);
+  CHECK_THROWS_WITH_AS(concat({Tensor({2})}, 1), "concat: axis 1 of (2) does not exist; the first axis is 0",
+                       ShapeError);
+  CHECK_THROWS_WITH_AS(concat(std::span<const Tensor>(), 0), "concat: there are no inputs; give at least one",
+                       ShapeError);
 }

@@ -60,6 +60,15 @@ TEST_CASE("the number of threads does not choose what falls") {
   CHECK(results[0] == results[1]);
 }
 
+TEST_CASE("draws made many at a time are the draws made one by one") {
+  Rng rng(8);
+  rng.bits();
+  const RandomRange draws = rng.reserve(103);
+  std::vector<double> numbers(99);
+  draws.fill(4, numbers);
+  for (std::size_t i = 0; i < numbers.size(); ++i) CHECK(numbers[i] == draws.uniform(4 + i));
+}
+
 TEST_CASE("two dropouts in a row drop different values, the same generator state the same") {
   Rng rng(5), again(5);
   const Tensor x = Tensor::full({1000}, 1);

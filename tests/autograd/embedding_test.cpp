@@ -53,6 +53,6 @@ TEST_CASE("an id without a row is named, with its place and the size of the voca
                        "model must have the same vocabulary",
                        ShapeError);
   CHECK_THROWS_AS(embedding(Tensor({4, 2}), std::vector<int>{-1}), ShapeError);
-  CHECK_THROWS_WITH_AS(embedding(Tensor({8}), std::vector<int>{0}), "embedding: the table (8) must have two axes, (V, C)",
-                       ShapeError);
+  CHECK_THROWS_WITH_AS(embedding(Tensor({8}), std::vector<int>{0}),
+                       "embedding: the table (8) must have two axes, (V, C)", ShapeError);
 }

@@ -52,8 +52,8 @@ TEST_CASE("a scalar and an empty tensor can be masked too") {
 
 TEST_CASE("masked_fill names a mask that does not fit and a number that is neither 0 nor 1") {
   CHECK_THROWS_WITH_AS(masked_fill(Tensor({2, 3, 4}), std::vector<int>(4, 0), 0),
-                       "masked_fill: a mask of 4 numbers does not fit x (2, 3, 4); give 12, for the last two axes, or 24, "
-                       "one for every value",
+                       "masked_fill: a mask of 4 numbers does not fit x (2, 3, 4); give 12, for the last two axes, or "
+                       "24, one for every value",
                        ShapeError);
   CHECK_THROWS_WITH_AS(masked_fill(Tensor({2}), std::vector<int>{0, 2}, 0),
                        "masked_fill: mask[1] is 2; it must be 1 (fill) or 0 (keep)", ShapeError);

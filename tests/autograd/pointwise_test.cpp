@@ -105,8 +105,8 @@ TEST_CASE("a long tensor gives every element what a short one gives") {
   const Tensor y = silu(x);
   y.backward(Tensor::full({n}, 1));
   for (std::size_t i = 0; i < n; i += 9'973) {
-    CHECK(static_cast<double>(y.values()[i]) == doctest::Approx(at(silu, static_cast<double>(x.values()[i]))).epsilon(1e-5));
-    CHECK(static_cast<double>(x.grad()[i]) ==
-          doctest::Approx(slope_at(silu, static_cast<double>(x.values()[i]))).epsilon(1e-5));
+    const double x_i = static_cast<double>(x.values()[i]);
+    CHECK(static_cast<double>(y.values()[i]) == doctest::Approx(at(silu, x_i)).epsilon(1e-5));
+    CHECK(static_cast<double>(x.grad()[i]) == doctest::Approx(slope_at(silu, x_i)).epsilon(1e-5));
   }
 }

@@ -26,6 +26,6 @@ TEST_CASE("reshape copies: a write to its result leaves x as it was") {
 }
 
 TEST_CASE("reshape refuses another number of elements") {
-  CHECK_THROWS_WITH_AS(reshape(Tensor({2, 3}), {4}), "reshape: x (2, 3) has 6 values and (4) has 4; the numbers must agree",
-                       ShapeError);
+  CHECK_THROWS_WITH_AS(reshape(Tensor({2, 3}), {4}),
+                       "reshape: x (2, 3) has 6 values and (4) has 4; the numbers must agree", ShapeError);
 }

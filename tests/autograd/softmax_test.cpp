@@ -161,8 +161,8 @@ TEST_CASE("softmax gives the same bytes on one thread and on three") {
 TEST_CASE("softmax needs an axis, and an empty one is no trouble") {
   CHECK_THROWS_WITH_AS(softmax(Tensor::scalar(1)), "softmax: x is a scalar; it needs a last axis to share 1 over",
                        ShapeError);
-  CHECK_THROWS_WITH_AS(log_softmax(Tensor::scalar(1)), "log_softmax: x is a scalar; it needs a last axis to share 1 over",
-                       ShapeError);
+  CHECK_THROWS_WITH_AS(log_softmax(Tensor::scalar(1)),
+                       "log_softmax: x is a scalar; it needs a last axis to share 1 over", ShapeError);
   CHECK(softmax(Tensor({0, 3})).size() == 0);
   CHECK(softmax(Tensor({3, 0})).shape() == Shape{3, 0});
 }

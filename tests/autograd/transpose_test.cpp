@@ -31,7 +31,7 @@ TEST_CASE("element (…, i, …, j, …) moves to (…, j, …, i, …)") {
           CHECK(y.values()[((a * 5 + d) * 4 + c) * 3 + b] == x.values()[((a * 3 + b) * 4 + c) * 5 + d]);
 }
 
-TEST_CASE("transposing twice is the identity, the order of the axes does not matter, and an axis with itself is a copy") {
+TEST_CASE("transposing twice is the identity, and so is an axis with itself; the order of the axes does not matter") {
   Rng rng(2);
   const Tensor x = random_uniform({3, 4, 5}, rng);
   CHECK(list(transpose(transpose(x, 0, 2), 0, 2).values()) == list(x.values()));

@@ -1,3 +1,3 @@
 mutant(dropout forgets_the_factor FIND "DY[i] * factor" REPLACE "DY[i]")
-mutant(dropout draws_another_mask FIND "DX[i] += draws.uniform(i)" REPLACE "DX[i] += draws.uniform(i + 1)")
+mutant(dropout keeps_more_than_forward FIND "DX[i] += draw >= p" REPLACE "DX[i] += draw >= p * p")
 mutant(dropout assigns_dx FIND "DX[i] += " REPLACE "DX[i] = ")

@@ -3,8 +3,8 @@ set(file FILE autograd/ops/pointwise.cpp)
 mutant(add_scalar assigns_dx FIND "DX[i] += slope" REPLACE "DX[i] = slope" ${file})
 mutant(add_scalar wrong_slope FIND "{ return Real{1}; }" REPLACE "{ return Real{2}; }" ${file})
 mutant(scale forgets_dy FIND "slope(X[i], Y[i]) * DY[i]" REPLACE "slope(X[i], Y[i])" ${file})
-mutant(scale forgets_the_factor FIND "[factor](Real, Real) { return factor; }" REPLACE "[](Real, Real) { return Real{1}; }"
-  ${file})
+mutant(scale forgets_the_factor FIND "[factor](Real, Real) { return factor; }"
+  REPLACE "[](Real, Real) { return Real{1}; }" ${file})
 mutant(neg without_minus FIND "return Real{-1}" REPLACE "return Real{1}" ${file})
 mutant(neg assigns_dx FIND "DX[i] += slope" REPLACE "DX[i] = slope" ${file})
 mutant(exp slope_is_x FIND "[](Real, Real y) { return y; }" REPLACE "[](Real x, Real) { return x; }" ${file})
@@ -14,7 +14,8 @@ mutant(log slope_is_inverse_square FIND "return 1 / x; }" REPLACE "return 1 / (x
 mutant(sqrt forgets_the_half FIND "1 / (2 * y)" REPLACE "1 / y" ${file})
 mutant(sqrt divides_by_x FIND "1 / (2 * y)" REPLACE "1 / (2 * y * y)" ${file})
 mutant(pow forgets_the_exponent_in_front FIND "power * std::pow(x, power - 1)" REPLACE "std::pow(x, power - 1)" ${file})
-mutant(pow does_not_lower_the_exponent FIND "power * std::pow(x, power - 1)" REPLACE "power * std::pow(x, power)" ${file})
+mutant(pow does_not_lower_the_exponent FIND "power * std::pow(x, power - 1)" REPLACE "power * std::pow(x, power)"
+  ${file})
 mutant(pow by_the_logarithm FIND "power * std::pow(x, power - 1)" REPLACE "power * std::exp((power - 1) * std::log(x))"
   ${file})
 mutant(pow divides_by_zero FIND "power == 0 ? Real{0} : power * std::pow(x, power - 1)"
