@@ -95,7 +95,8 @@ void Tensor::backward(const Tensor& cotangent, const std::function<void(const Te
   for (const Tensor& tensor : order) tensor.node().recipe->consumed = true;
 
   const std::span<Real> seed = mutable_grad();
-  for (std::size_t i = 0; i < seed.size(); ++i) seed[i] += cotangent.values()[i];
+  const std::span<const Real> from = cotangent.values();
+  for (std::size_t i = 0; i < seed.size(); ++i) seed[i] += from[i];
 
   std::unordered_map<const Node*, std::size_t> readers;  // leaf → operations whose backward is still to come
   if (on_ready)

@@ -10,7 +10,8 @@ AttentionShapes attention_shapes(std::string_view op, const Tensor& query, const
                                  AttentionHeads heads, std::span<const int> valid) {
   const std::size_t H = heads.n_heads, G = heads.n_kv_heads;
   expect(H >= 1 && G >= 1 && H % G == 0,
-         "{}: n_heads {} must be a multiple of n_kv_heads {}, so that every key and value head serves as many query heads",
+         "{}: n_heads {} must be a multiple of n_kv_heads {}, so that every key and value head serves as many query "
+         "heads",
          op, H, G);
   expect(query.rank() == 3 && key.rank() == 3,
          "{}: query {} must be (B, T, H·D) and key {} must be (B, S, G·D); reshape them to three axes", op,
@@ -22,8 +23,9 @@ AttentionShapes attention_shapes(std::string_view op, const Tensor& query, const
          "{}: key {} does not fit query {}: with {} heads and {} key and value heads of {} numbers it must be {}", op,
          key.shape(), query.shape(), H, G, D, Shape{B, S, G * D});
   expect(value.shape() == key.shape(), "{}: value {} must have the shape of key {}", op, value.shape(), key.shape());
-  expect(S >= T, "{}: key {} has fewer positions than query {}; keys are those of the past and of the queries themselves",
-         op, key.shape(), query.shape());
+  expect(S >= T,
+         "{}: key {} has fewer positions than query {}; keys are those of the past and of the queries themselves", op,
+         key.shape(), query.shape());
   expect(valid.empty() || valid.size() == B * S,
          "{}: valid has {} numbers and must have one for each key: {} sequences of {} are {}", op, valid.size(), B, S,
          B * S);

@@ -1,6 +1,6 @@
 // Attention, fused and composed, forward and with backward. The limit is the time of its matrix products alone, two
-// forward and five backward, over the keys that a block of 64 query rows may see: everything else (the exponentials, the
-// sums of rows, the masks) only adds to it. GFLOP/s count these products, so they compare directly.
+// forward and five backward, over the keys that a block of 32 query rows may see: all else (the exponentials, the sums
+// of rows, the masks) adds to it. GFLOP/s count these products, so they compare directly.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -14,6 +14,8 @@
 using namespace gradus;
 
 namespace {
+
+constexpr std::size_t block_rows = 32;  // as in autograd/ops/attention.cpp
 
 struct Problem {
   std::size_t B, T, H, G, D;
@@ -35,8 +37,8 @@ struct Problem {
   // Multiply-adds of one product, over the blocks that are computed.
   double product_size() const {
     double pairs = 0;
-    for (std::size_t first = 0; first < T; first += 64) {
-      const std::size_t end = std::min(T, first + 64);
+    for (std::size_t first = 0; first < T; first += block_rows) {
+      const std::size_t end = std::min(T, first + block_rows);
       pairs += static_cast<double>((end - first) * end);
     }
     return pairs * static_cast<double>(B * H * D);
@@ -56,7 +58,7 @@ struct Problem {
 
 static void products_alone(benchmark::State& state, bool backward) {
   Problem p(state);
-  Tensor weights({thread_count(), 64, p.T});
+  Tensor weights({thread_count(), block_rows, p.T});
   const Real* const Q = p.query.values().data();
   const Real* const K = p.key.values().data();
   const Real* const DY = p.cotangent.values().data();
@@ -65,10 +67,10 @@ static void products_alone(benchmark::State& state, bool backward) {
   const std::size_t wide = p.H * p.D, narrow = p.G * p.D, group = p.H / p.G;
   for (auto _ : state) {
     parallel_pieces(p.B * p.G, 1 << 20, [&](std::size_t piece, std::size_t begin, std::size_t end) {
-      Real* const W = weights.mutable_values().data() + piece * 64 * p.T;
+      Real* const W = weights.mutable_values().data() + piece * block_rows * p.T;
       for (std::size_t i = begin * group; i < end * group; ++i)
-        for (std::size_t first = 0; first < p.T; first += 64) {
-          const std::size_t rows = std::min<std::size_t>(64, p.T - first), keys = first + rows;
+        for (std::size_t first = 0; first < p.T; first += block_rows) {
+          const std::size_t rows = std::min(block_rows, p.T - first), keys = first + rows;
           const std::size_t q = (i / p.H * p.T + first) * wide + i % p.H * p.D;
           const std::size_t k = i / p.H * p.T * narrow + i % p.H / group * p.D;
           const Gemm scores{.op_b = Op::transpose, .m = rows, .n = keys, .k = p.D, .a = Q + q, .a_stride = wide,

@@ -33,8 +33,8 @@ static void reordered(const Gemm& g) {
   }
 }
 
-// Four rows and 32 columns of C stay in registers while a column of A and a row of B pass by: each number of B is loaded
-// once for four rows, and C is written once. Panels of 256 rows of B stay in the nearest caches.
+// Four rows and 32 columns of C stay in registers while a column of A and a row of B pass by: a number of B is loaded
+// once for four rows, and C is written once a panel. Panels of 256 rows of B stay in the nearest caches.
 static void blocked(const Gemm& g) {
   constexpr std::size_t tile_rows = 4, tile_columns = 32, panel = 256;
   for (std::size_t p0 = 0; p0 < g.k; p0 += panel) {

@@ -1,6 +1,8 @@
 mutant(attention without_dy_dot_y FIND "(ds[s] - dy_dot_y)" REPLACE "ds[s]")
-mutant(attention dy_dot_y_of_another_row FIND "dy_row[i] * y_row[i]" REPLACE "DY[block.query_at + i] * Y[block.query_at + i]")
-mutant(attention without_scale_in_dquery FIND ".c_stride = query_stride, .alpha = inv_sqrt_d," REPLACE ".c_stride = query_stride,")
+mutant(attention dy_dot_y_of_another_row FIND "dy_row[i] * y_row[i]"
+  REPLACE "DY[block.query_at + i] * Y[block.query_at + i]")
+mutant(attention without_scale_in_dquery FIND ".c_stride = query_stride, .alpha = inv_sqrt_d,"
+  REPLACE ".c_stride = query_stride,")
 mutant(attention assigns_dkey FIND ".c = DK + block.key_at, .c_stride = key_stride,
             .alpha = inv_sqrt_d, .beta = 1" REPLACE ".c = DK + block.key_at, .c_stride = key_stride,
             .alpha = inv_sqrt_d")
@@ -8,6 +10,9 @@ mutant(attention assigns_dvalue FIND ".c = DV + block.key_at, .c_stride = key_st
             .beta = 1" REPLACE ".c = DV + block.key_at, .c_stride = key_stride")
 mutant(attention sees_the_future_in_backward FIND "? 0 : e.visible(block.first + row)" REPLACE "? 0 : block.keys")
 mutant(attention divides_by_nothing_in_dead_rows FIND "log_sum_row == -infinity ? 0 : e.visible" REPLACE "e.visible")
-mutant(attention heads_modulo_in_dkey FIND ".c = DK + block.key_at" REPLACE ".c = DK + (block.key_at - block.key_at % key_stride) + block.query_at % key_stride")
-mutant(attention values_of_another_head FIND "DV + block.key_at" REPLACE "DV + (block.key_at - block.key_at % key_stride)")
-mutant(attention swaps_query_and_key FIND ".b = Q + block.query_at, .b_stride = query_stride" REPLACE ".b = K + block.key_at, .b_stride = key_stride")
+mutant(attention heads_modulo_in_dkey FIND ".c = DK + block.key_at"
+  REPLACE ".c = DK + (block.key_at - block.key_at % key_stride) + block.query_at % key_stride")
+mutant(attention values_of_another_head FIND "DV + block.key_at"
+  REPLACE "DV + (block.key_at - block.key_at % key_stride)")
+mutant(attention swaps_query_and_key FIND ".b = Q + block.query_at, .b_stride = query_stride"
+  REPLACE ".b = K + block.key_at, .b_stride = key_stride")
