@@ -123,12 +123,12 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, At
   });
 }
 
-// One head: scores s = q kᵀ / √D, weights p = exp(s − log_sum) where visible and 0 elsewhere, y = p v. From the
-// product,
+// One head has the scores s = q kᵀ / √D, the weights p = exp(s − log_sum) where visible and 0 elsewhere, and y = p v.
+// The product gives
 //   dv += pᵀ dy          dp = dy vᵀ
 // Softmax has ∂pⱼ/∂sᵢ = pⱼ (δᵢⱼ − pᵢ), and Σⱼ pⱼ dpⱼ = Σⱼ pⱼ ⟨dy, vⱼ⟩ = ⟨dy, y⟩, so every row needs one number more:
 //   ds = p ⊙ (dp − ⟨dy, y⟩)
-// and from the scores
+// and the scores give
 //   dq += ds k / √D      dk += dsᵀ q / √D
 // A row that sees nothing has p = 0, and adds nothing to any gradient.
 static void attention_backward(const Tensor& y, const Tensor& query, const Tensor& key, const Tensor& value,
