@@ -1,0 +1,112 @@
+#include "optim/plot.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <span>
+#include <utility>
+
+#include "autograd/error.h"
+
+namespace gradus::optim {
+
+using Point = std::pair<std::uint64_t, double>;  // step, loss
+
+// In gnuplot's single quotes nothing is special but the quote itself.
+static std::string gnuplot_quoted(const std::string& text) {
+  std::string quoted = "'";
+  for (char c : text) quoted += c == '\'' ? "''" : std::string(1, c == '\n' ? ' ' : c);
+  return quoted + "'";
+}
+
+static std::string shell_quoted(const std::string& text) {
+  std::string quoted = "'";
+  for (char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
+}
+
+// The mean over `half` points on either side. The first points have fewer neighbours, as many on both sides, so that
+// the steep beginning is not flattened; the last ones only lack those that are still to come.
+static std::vector<Point> smoothed(const std::vector<Point>& points, std::size_t half) {
+  std::vector<Point> means;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const std::size_t before = std::min(half, i), after = std::min(before, points.size() - 1 - i);
+    double sum = 0;
+    for (const Point& near : std::span(points).subspan(i - before, before + 1 + after)) sum += near.second;
+    means.emplace_back(points[i].first, sum / static_cast<double>(before + 1 + after));
+  }
+  return means;
+}
+
+static std::string data_block(const char* name, const std::vector<Point>& points) {
+  std::string block = message("${} << END\n", name);
+  for (const auto& [step, loss] : points) block += message("{} {:.6g}\n", step, loss);
+  return block + "END\n";
+}
+
+std::string plot_script(const std::vector<Metrics>& rows, const std::filesystem::path& svg,
+                        const PlotOptions& options) {
+  std::vector<Point> training, validation;
+  for (const Metrics& row : rows) {
+    if (std::isfinite(row.loss)) training.emplace_back(row.step, row.loss);
+    if (row.validation_loss && std::isfinite(*row.validation_loss))
+      validation.emplace_back(row.step, *row.validation_loss);
+  }
+  // gnuplot takes a name that begins with | for a command, which an absolute path never does.
+  std::string script = message("set output {}\nset title {}\n",
+                               gnuplot_quoted(std::filesystem::absolute(svg).string()), gnuplot_quoted(options.title));
+  script += R"(set terminal svg size 960,540 font 'Helvetica,Arial,sans-serif,15' background '#ffffff' noenhanced
+set xlabel 'step'
+set ylabel 'loss (nats per token)'
+set border 3 linecolor '#606060'
+set tics nomirror out scale 0.5 textcolor '#404040'
+set grid linetype 1 linecolor '#e4e4e4'
+set key top right samplen 2
+set offsets 0, 0, graph 0.04, graph 0.04
+)";
+  script += message("set xrange [0:{}]\n", rows.empty() ? 1 : std::max<std::uint64_t>(1, rows.back().step));
+  std::string curves;
+  const auto draw = [&](const std::string& curve) { curves += (curves.empty() ? "plot " : ", ") + curve; };
+  constexpr std::size_t noisy = 200;  // with more points than this, the noise hides the course
+  if (training.size() > noisy) {
+    script += data_block("training", training) + data_block("smooth", smoothed(training, training.size() / 100));
+    draw("$training with lines linewidth 1 linecolor '#c6dbef' title 'training, each step'");
+    draw("$smooth with lines linewidth 2.5 linecolor '#1f6fb4' title 'training, smoothed'");
+  } else if (!training.empty()) {
+    script += data_block("training", training);
+    draw("$training with lines linewidth 2.5 linecolor '#1f6fb4' title 'training'");
+  }
+  if (!validation.empty()) {
+    script += data_block("validation", validation);
+    draw("$validation with linespoints linewidth 1.5 pointtype 7 pointsize 0.5 linecolor '#d9541e' title 'validation'");
+  }
+  if (options.floor)
+    draw(message("{:.6g} with lines linewidth 1.5 dashtype 2 linecolor '#707070' title 'floor {:.3f}'", *options.floor,
+                 *options.floor));
+  return script + curves + "\n";
+}
+
+bool plot_loss(const std::vector<Metrics>& rows, const std::filesystem::path& svg, const PlotOptions& options) {
+  const auto no_picture = [&](const std::string& reason) {
+    std::fprintf(stderr, "no picture %s: %s\n", svg.string().c_str(), reason.c_str());
+    return false;
+  };
+  if (std::ranges::none_of(rows, [](const Metrics& row) { return std::isfinite(row.loss); }))
+    return no_picture("there is no loss to draw");
+  if (std::system("gnuplot --version > /dev/null 2>&1") != 0)
+    return no_picture("the program gnuplot is not installed");
+
+  std::filesystem::path script = svg;
+  script += ".gnuplot";
+  std::ofstream file(script);
+  file << plot_script(rows, svg, options) << std::flush;
+  if (!file.good()) return no_picture("cannot write " + script.string());
+  const int status = std::system(("gnuplot < " + shell_quoted(script.string())).c_str());
+  std::error_code ignored;
+  std::filesystem::remove(script, ignored);
+  return status == 0 || no_picture("gnuplot failed");
+}
+
+}  // namespace gradus::optim

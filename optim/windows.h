@@ -1,0 +1,56 @@
+// Training examples from one long text: windows of context + 1 tokens.
+//
+//   tokens    t₀ t₁ t₂ t₃ t₄          inputs   t₀ t₁ t₂ t₃
+//                                     targets  t₁ t₂ t₃ t₄       each input's target is the token that follows it
+//
+// The end of the text is kept apart for validation, so that the model is judged on what it has never seen.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "autograd/random.h"
+
+namespace gradus::optim {
+
+struct Batch {
+  std::vector<int> inputs;   // (rows, context)
+  std::vector<int> targets;  // (rows, context)
+  std::size_t rows = 0;
+};
+
+class Windows {
+ public:
+  // The last `validation_fraction` of the tokens is for validation; with 0 there is none.
+  // Errors: context is 0; the fraction is not in [0, 1); the training part is shorter than a window, or the
+  // validation part, where there should be one.
+  Windows(std::vector<int> tokens, std::size_t context, double validation_fraction, std::uint64_t seed);
+
+  std::size_t context() const { return context_; }
+  std::span<const int> training_tokens() const { return std::span(tokens_).first(training_); }
+  std::span<const int> validation_tokens() const { return std::span(tokens_).subspan(training_); }
+
+  // Windows at random places of the training part, each place equally likely.
+  Batch random_training(std::size_t rows);
+
+  // Validation windows first … first + rows − 1, without overlap: each token but the first is a target once. Fewer
+  // rows at the end, where the tokens that do not fill a window are left out. Draws no random numbers.
+  std::size_t validation_windows() const;
+  Batch validation(std::size_t first, std::size_t rows) const;
+
+  // What a checkpoint keeps: with it, the same windows follow.
+  Rng::State state() const { return rng_.state(); }
+  void restore(const Rng::State& state) { rng_ = Rng(state); }
+
+ private:
+  void append(Batch& batch, std::size_t begin) const;
+
+  std::vector<int> tokens_;
+  std::size_t context_;
+  std::size_t training_;  // tokens before the validation part
+  Rng rng_;
+};
+
+}  // namespace gradus::optim
