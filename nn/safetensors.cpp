@@ -168,8 +168,9 @@ static void check_coverage(const Path& path, const std::map<std::string, Entry>&
   std::uint64_t covered = 0;
   for (const auto* item : order) {
     const auto& [name, entry] = *item;
-    check(entry.begin == covered, path, name, "its bytes begin at {}, expected {}, the end of those before: there is {}",
-          entry.begin, covered, entry.begin < covered ? "an overlap" : "a hole");
+    check(entry.begin == covered, path, name,
+          "its bytes begin at {}, expected {}, the end of those before: there is {}", entry.begin, covered,
+          entry.begin < covered ? "an overlap" : "a hole");
     covered = entry.end;
   }
   expect<FileError>(covered == data_bytes, "{}: the tensors end at byte {} of the data, the file has {}: {} belong to "

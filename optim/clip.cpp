@@ -15,9 +15,13 @@ double gradient_norm(std::span<const Tensor> parameters) {
     const std::span<const Real> g = parameter.grad();
     std::vector<double> partial(thread_count());
     parallel_pieces(g.size(), 2, [&](std::size_t piece, std::size_t begin, std::size_t end) {
+      const Real* const part = g.data() + begin;
       double squares = 0;
 #pragma omp simd reduction(+ : squares)
-      for (std::size_t i = begin; i < end; ++i) squares += static_cast<double>(g[i]) * static_cast<double>(g[i]);
+      for (std::size_t i = 0; i < end - begin; ++i) {
+        const double value = static_cast<double>(part[i]);
+        squares += value * value;
+      }
       partial[piece] = squares;
     });
     total = std::accumulate(partial.begin(), partial.end(), total);

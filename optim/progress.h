@@ -23,7 +23,7 @@ std::string duration(double seconds);
 // at the first and last step and whenever 5 % of the run or 5 seconds have passed, whichever is later.
 class Progress {
  public:
-  // On stderr.
+  // On stderr, as wide as its terminal.
   explicit Progress(std::uint64_t total_steps);
   Progress(std::uint64_t total_steps, std::ostream& out, bool terminal, std::size_t width);
   ~Progress();  // leaves the cursor on a new line

@@ -9,8 +9,8 @@ namespace gradus::optim {
 
 Schedule::Schedule(const ScheduleOptions& options) : options_(options) {
   expect(options.peak > 0 && std::isfinite(options.peak), "schedule: the peak rate {} must be above 0", options.peak);
-  expect(options.floor >= 0 && options.floor <= options.peak, "schedule: the floor {} must lie between 0 and the peak {}",
-         options.floor, options.peak);
+  expect(options.floor >= 0 && options.floor <= options.peak,
+         "schedule: the floor {} must lie between 0 and the peak {}", options.floor, options.peak);
   expect(options.warmup_steps <= options.decay_steps,
          "schedule: a warm-up of {} steps does not end before the decay at step {}; shorten it", options.warmup_steps,
          options.decay_steps);

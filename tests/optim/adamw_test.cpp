@@ -96,9 +96,10 @@ TEST_CASE("adamw restored from its state takes the same steps, bit for bit") {
     whole.step(0.01);
     if (step == 3) {
       after.set_steps(before.steps());
-      std::ranges::copy(before.states()[0].first_moment.values(), after.states()[0].first_moment.mutable_values().begin());
-      std::ranges::copy(before.states()[0].second_moment.values(),
-                        after.states()[0].second_moment.mutable_values().begin());
+      const AdamW::State& saved = before.states()[0];
+      AdamW::State& restored = after.states()[0];
+      std::ranges::copy(saved.first_moment.values(), restored.first_moment.mutable_values().begin());
+      std::ranges::copy(saved.second_moment.values(), restored.second_moment.mutable_values().begin());
     }
     set_grad(resumed, gradients[step].values());
     (step < 3 ? before : after).step(0.01);
@@ -203,9 +204,9 @@ TEST_CASE("decay_matrices spares vectors and scalars") {
 
 TEST_CASE("adamw refuses settings that cannot work") {
   Tensor theta = parameter_of(1);
-  CHECK_THROWS_WITH_AS(AdamW({{{theta}, 0.1}, {{theta}, 0}}),
-                       "adamw: a parameter of shape (1) appears twice and would be stepped twice; name a shared one once",
-                       ShapeError);
+  CHECK_THROWS_WITH_AS(
+      AdamW({{{theta}, 0.1}, {{theta}, 0}}),
+      "adamw: a parameter of shape (1) appears twice and would be stepped twice; name a shared one once", ShapeError);
   CHECK_THROWS_WITH_AS(AdamW({{{theta}, 0}}, {.beta1 = 1}), "adamw: beta 1 is not in [0, 1)", ShapeError);
   CHECK_THROWS_WITH_AS(AdamW({{{theta}, -1}}), "adamw: weight decay -1 must be 0 or more", ShapeError);
   CHECK_THROWS_WITH_AS(AdamW({{{theta}, 0}}, {.epsilon = 0}),
