@@ -1,7 +1,5 @@
 #include "autograd/ops/cross_entropy.h"
 
-#include <cmath>
-#include <utility>
 #include <vector>
 
 #include "autograd/graph.h"

@@ -14,13 +14,13 @@ static void linear_cross_entropy_backward(const Tensor& y, const Tensor& x, cons
                                           const std::vector<int>& targets, int ignored, const Tensor& log_sum,
                                           double share);
 
-// Calls body(begin, end, logits) for a few rows of x at a time, with logits = x Wᵀ of rows begin … end. There are about
-// a million logits at once: enough rows for a fast product, few enough to stay small beside the model.
+// Calls body(begin, end, logits) for a few rows of x at a time, with logits = x Wᵀ of rows begin … end. About a million
+// logits stay in cache; but a product of few rows spends its time on reading W, so a large V gets more than that.
 template <class Body>
 static void for_each_chunk(const Tensor& x, const Tensor& weight, const Body& body) {
-  constexpr std::size_t logits_at_once = std::size_t{1} << 20;
+  constexpr std::size_t logits_at_once = std::size_t{1} << 20, least_rows = 128;
   const std::size_t rows = x.shape().rows(), V = weight.extent(0), C = weight.extent(1);
-  const std::size_t chunk = std::clamp<std::size_t>(logits_at_once / V, 1, std::max<std::size_t>(rows, 1));
+  const std::size_t chunk = std::min(rows, std::max(logits_at_once / V, least_rows));
   Tensor logits({chunk, V});
   Real* const Z = logits.mutable_values().data();
   for (std::size_t begin = 0; begin < rows; begin += chunk) {

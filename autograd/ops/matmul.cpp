@@ -1,7 +1,6 @@
 #include "autograd/ops/matmul.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "autograd/error.h"
 #include "autograd/graph.h"

@@ -1,5 +1,5 @@
-mutant(matmul forgets_to_transpose_b FIND "add_product(a, op_a, batch, dy, transposed(B))" REPLACE "add_product(a, op_a, batch, dy, B)")
-mutant(matmul swaps_the_factors_of_db FIND "batch, transposed(A), dy)" REPLACE "batch, dy, transposed(A))")
+mutant(matmul reads_b_untransposed FIND "batch, dy, transposed(B))" REPLACE "batch, dy, {B.data, B.columns, B.rows, B.op})")
+mutant(matmul reads_a_untransposed FIND "batch, transposed(A), dy)" REPLACE "batch, {A.data, A.columns, A.rows, A.op}, dy)")
 mutant(matmul keeps_the_order_of_a_transposed_gradient FIND "multiply(batch, transposed(q), transposed(p), dx, beta)" REPLACE "multiply(batch, p, q, dx, beta)")
 mutant(matmul assigns_the_gradient FIND "multiply(batch, p, q, dx, beta)" REPLACE "multiply(batch, p, q, dx, beta * 0)")
 mutant(matmul adds_the_first_matrix_only FIND "const Factor dy{y.grad().data()" REPLACE "batch = 1; const Factor dy{y.grad().data()")
