@@ -41,8 +41,9 @@ void for_each_parameter(M& module, const Visit& visit, const std::string& prefix
       for (std::size_t i = 0; i < field.size(); ++i) again(name + "." + std::to_string(i), field[i], again);
     }
   };
-  std::remove_const_t<M>::fields(
-      module, [&](std::string_view name, auto& field) { visit_field(prefix + std::string(name), field, visit_field); });
+  std::remove_const_t<M>::fields(module, [&](std::string_view name, auto& field) {
+    visit_field(std::string(prefix).append(name), field, visit_field);
+  });
 }
 
 struct Parameter {
