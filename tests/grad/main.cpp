@@ -29,7 +29,10 @@ void CheckTable::check(const std::vector<NamedTensor>& inputs, const std::functi
                        const GradCheckOptions& options) {
   if (cases++ < 2) {
     shapes += cases == 1 ? "" : " | ";
-    for (const NamedTensor& input : inputs) shapes += message("{}{} ", input.name, input.tensor.shape());
+    constexpr std::size_t most = 4;
+    for (std::size_t i = 0; i < std::min(inputs.size(), most); ++i)
+      shapes += message("{}{} ", inputs[i].name, inputs[i].tensor.shape());
+    if (inputs.size() > most) shapes += message("and {} more ", inputs.size() - most);
   }
   const GradCheckResult result = gradcheck(op_, inputs, f, options);
   error = std::max(error, result.error);
