@@ -16,8 +16,8 @@ BroadcastPlan broadcast(std::string_view op, const Shape& a, const Shape& b) {
     const std::size_t extent_a = back <= a.rank() ? a[a.rank() - back] : 1;
     const std::size_t extent_b = back <= b.rank() ? b[b.rank() - back] : 1;
     expect(extent_a == extent_b || extent_a == 1 || extent_b == 1,
-           "{}: shapes {} and {} do not broadcast: extents {} and {} differ and neither is 1; reshape one of them", op, a,
-           b, extent_a, extent_b);
+           "{}: shapes {} and {} do not broadcast: extents {} and {} differ and neither is 1; reshape one of them", op,
+           a, b, extent_a, extent_b);
     extents[axis] = extent_a == 1 ? extent_b : extent_a;
     plan.a_strides[axis] = extent_a == 1 ? 0 : a_stride;
     plan.b_strides[axis] = extent_b == 1 ? 0 : b_stride;

@@ -24,7 +24,8 @@ template <class Body>
 void for_each_run(const BroadcastPlan& plan, const Body& body) {
   const std::size_t rank = plan.shape.rank();
   if (plan.shape.size() == 0) return;
-  if (rank == 0) return body(std::size_t{0}, std::size_t{0}, std::size_t{0}, std::size_t{1}, std::size_t{1}, std::size_t{1});
+  if (rank == 0)
+    return body(std::size_t{0}, std::size_t{0}, std::size_t{0}, std::size_t{1}, std::size_t{1}, std::size_t{1});
   const std::size_t count = plan.shape.back(), rows = plan.shape.rows();
   for (std::size_t row = 0; row < rows; ++row) {
     std::size_t a = 0, b = 0, rest = row;

@@ -89,7 +89,8 @@ void gemm(const Gemm& g) {
 
   // Rows of C where it has enough of them, columns where it is short and wide: one token times a large matrix.
   const bool by_rows = g.m >= g.n || g.m >= 8 * thread_count();
-  parallel_pieces(by_rows ? g.m : g.n, (by_rows ? g.n : g.m) * g.k, [&](std::size_t, std::size_t begin, std::size_t end) {
+  const std::size_t count = by_rows ? g.m : g.n, work = (by_rows ? g.n : g.m) * g.k;
+  parallel_pieces(count, work, [&](std::size_t, std::size_t begin, std::size_t end) {
     Gemm piece = g;
     if (by_rows) {
       piece.m = end - begin;

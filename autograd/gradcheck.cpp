@@ -58,7 +58,8 @@ static Gradients analytic_gradients(const std::vector<NamedTensor>& inputs, cons
                                     const Tensor& cotangent, std::optional<double> start) {
   for (NamedTensor input : inputs) {
     input.tensor.clear_grad();
-    if (start && input.tensor.requires_grad()) std::ranges::fill(input.tensor.mutable_grad(), static_cast<Real>(*start));
+    if (start && input.tensor.requires_grad())
+      std::ranges::fill(input.tensor.mutable_grad(), static_cast<Real>(*start));
   }
   f().backward(cotangent);
   Gradients gradients;
@@ -90,8 +91,10 @@ static void compare(std::string_view op, std::string_view pass, const NamedTenso
   }
   const double scale = largest(numeric);
   if (scale == 0 && !numeric.empty() && !zero_is_meant) {
-    result.failure = message("{}: the gradient of {} is zero everywhere, so the check shows nothing; change the values, "
-                             "or name it in zero_gradients", op, input.name);
+    result.failure = message(
+        "{}: the gradient of {} is zero everywhere, so the check shows nothing; change the values, "
+        "or name it in zero_gradients",
+        op, input.name);
     return;
   }
   for (std::size_t i = 0; i < analytic.size(); ++i) {
@@ -99,8 +102,9 @@ static void compare(std::string_view op, std::string_view pass, const NamedTenso
     if (std::isnan(error)) error = INFINITY;
     result.error = std::max(result.error, error);
     if (error <= tolerance) continue;
-    result.failure = message("{}: d{}[{}] of shape {} is {:.10g} by backward and {:.10g} by differences, error {:.2e} ({})", op,
-                             input.name, i, input.tensor.shape(), analytic[i], numeric[i], error, pass);
+    result.failure =
+        message("{}: d{}[{}] of shape {} is {:.10g} by backward and {:.10g} by differences, error {:.2e} ({})", op,
+                input.name, i, input.tensor.shape(), analytic[i], numeric[i], error, pass);
     return;
   }
 }

@@ -121,7 +121,8 @@ void Tensor::backward(const Tensor& cotangent, const std::function<void(const Te
 }
 
 void Tensor::backward(double cotangent, const std::function<void(const Tensor&)>& on_ready) const {
-  expect(size() == 1, "backward: a result of shape {} is not one number; reduce it to one, or pass a cotangent of its shape",
+  expect(size() == 1,
+         "backward: a result of shape {} is not one number; reduce it to one, or pass a cotangent of its shape",
          shape());
   backward(full(shape(), cotangent), on_ready);
 }

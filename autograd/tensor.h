@@ -43,6 +43,7 @@ class Tensor {
   std::size_t size() const { return shape().size(); }
   std::size_t extent(std::size_t axis) const;  // errors: no such axis
 
+  // A span of the numbers is good while a handle lives: not in `for (Real v : f(x).values())`, where none does.
   std::span<const Real> values() const;
   std::span<Real> mutable_values();  // counts as a change: see version()
   // The only value. Errors: the tensor has more than one.

@@ -32,7 +32,8 @@ int main() {
   bool right = true;
   for (std::size_t size : {5, 64, 257}) {
     const double error = error_at(size);
-    std::printf("%4zu x %-4zu %s (error %.2g of what rounding allows)\n", size, size, error <= 1 ? "right" : "WRONG", error);
+    std::printf("%4zu x %-4zu %s (error %.2g of what rounding allows)\n", size, size, error <= 1 ? "right" : "WRONG",
+                error);
     right = right && error <= 1;
   }
   return right ? 0 : 1;

@@ -36,8 +36,8 @@ TEST_CASE("The walk meets every output once, at the inputs that its indices name
     for (const Shape& b : shapes) {
       const BroadcastPlan plan = broadcast("op", a, b);
       std::vector<int> met(plan.shape.size(), 0);
-      for_each_run(plan, [&](std::size_t at_y, std::size_t at_a, std::size_t at_b, std::size_t count, std::size_t step_a,
-                             std::size_t step_b) {
+      for_each_run(plan, [&](std::size_t at_y, std::size_t at_a, std::size_t at_b, std::size_t count,
+                             std::size_t step_a, std::size_t step_b) {
         for (std::size_t i = 0; i < count; ++i) {
           ++met[at_y + i];
           std::array<std::size_t, 3> index{};
@@ -59,8 +59,9 @@ TEST_CASE("An empty output is not walked") {
 }
 
 TEST_CASE("Shapes that do not broadcast are named, with the extents that differ") {
-  CHECK_THROWS_WITH_AS(broadcast("add", {2, 3}, {2, 4}),
-                       "add: shapes (2, 3) and (2, 4) do not broadcast: extents 3 and 4 differ and neither is 1; reshape one "
-                       "of them",
-                       ShapeError);
+  CHECK_THROWS_WITH_AS(
+      broadcast("add", {2, 3}, {2, 4}),
+      "add: shapes (2, 3) and (2, 4) do not broadcast: extents 3 and 4 differ and neither is 1; reshape one "
+      "of them",
+      ShapeError);
 }

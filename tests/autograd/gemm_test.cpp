@@ -86,7 +86,8 @@ struct Threads {
 }  // namespace
 
 // Some BLAS leave C as it was for k = 0 and beta = 0; and 0 · NaN is not 0.
-TEST_CASE("Small products of every shape and transposition are right, read no more than they should, and write C alone") {
+TEST_CASE(
+    "Small products of every shape and transposition are right, read no more than they should, and write C alone") {
   const std::array<std::size_t, 8> extents{0, 1, 2, 7, 8, 9, 17, 33};
   double worst = 0;
   for (const Op op_a : both)
@@ -112,8 +113,8 @@ TEST_CASE("A product of nothing is zero") {
 TEST_CASE("Alpha scales the product and beta what was there before") {
   for (const Op op_a : both)
     for (const Op op_b : both)
-      for (const Real alpha : {0, 1, -2})
-        for (const Real beta : {0, 1, 3})
+      for (const Real alpha : {Real{0}, Real{1}, Real{-2}})
+        for (const Real beta : {Real{0}, Real{1}, Real{3}})
           for (const std::size_t k : {0, 5}) {
             Case test(op_a, op_b, 6, 7, k, 2, 2);
             test.product.alpha = alpha;
@@ -185,5 +186,6 @@ TEST_CASE("A leading dimension shorter than a row is refused") {
 TEST_CASE("An extent that BLAS cannot count is refused") {
   Gemm call = Case(Op::none, Op::none, 1, 1, 1, 0, 7).product;
   call.m = std::size_t{1} << 31;
-  CHECK_THROWS_WITH_AS(gemm(call), "gemm: an extent of 2147483648 is more than BLAS can count (2147483647)", ShapeError);
+  CHECK_THROWS_WITH_AS(gemm(call), "gemm: an extent of 2147483648 is more than BLAS can count (2147483647)",
+                       ShapeError);
 }

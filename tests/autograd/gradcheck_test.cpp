@@ -98,9 +98,10 @@ TEST_CASE("A gradient that is given to a frozen input is found") {
     add(out, a, b, 1);
     for (std::size_t i = 0; i < b.size(); ++i) b.mutable_grad()[i] += a.values()[i] * out.grad()[i];
   });
-  CHECK(result.failure ==
-        "product: backward failed (with b frozen): gradient: a constant of shape (3) has none; call set_requires_grad() "
-        "before it is used");
+  CHECK(
+      result.failure ==
+      "product: backward failed (with b frozen): gradient: a constant of shape (3) has none; call set_requires_grad() "
+      "before it is used");
 }
 
 TEST_CASE("A gradient that is missing is found") {
@@ -145,9 +146,11 @@ TEST_CASE("A gradient that should be zero and is not is found") {
   if (!sharp) return;
   const Tensor x({2}, {1, 2});
   const auto flat = [=] {
-    return record(Tensor::zeros({2}), "flat", {x}, [x](const Tensor&) { x.mutable_grad()[1] += Real{1e-3}; });
+    return record(Tensor::zeros({2}), "flat", {x},
+                  [x](const Tensor&) { x.mutable_grad()[1] += static_cast<Real>(1e-3); });
   };
-  CHECK(contains(gradcheck("flat", {{"x", x}}, flat, {.zero_gradients = {"x"}}).failure, "flat: dx[1] of shape (2) is 0.001"));
+  CHECK(contains(gradcheck("flat", {{"x", x}}, flat, {.zero_gradients = {"x"}}).failure,
+                 "flat: dx[1] of shape (2) is 0.001"));
 }
 
 TEST_CASE("A NaN is found in the gradient and in the values") {

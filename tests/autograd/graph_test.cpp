@@ -20,7 +20,8 @@ using namespace gradus;
 static Tensor leaf(double value) { return Tensor::scalar(value).set_requires_grad(); }
 
 static const char* const used_text =
-    "backward: the graph through mul was used by an earlier backward(), which took it apart; compute the result again, or "
+    "backward: the graph through mul was used by an earlier backward(), which took it apart; compute the result again, "
+    "or "
     "add the losses and call backward() once";
 
 // Walking each child recursively, instead of latest first, reads d before both of its terms have arrived.
@@ -96,10 +97,11 @@ TEST_CASE("An input that was overwritten before backward is an error that names 
   x.set_requires_grad();
   const Tensor y = sum(exp(x));
   x.mutable_values()[0] = 5;
-  CHECK_THROWS_WITH_AS(y.backward(),
-                       "backward: an input of exp, of shape (2), was overwritten after it was used; call backward() before "
-                       "the write, or write to a copy",
-                       ShapeError);
+  CHECK_THROWS_WITH_AS(
+      y.backward(),
+      "backward: an input of exp, of shape (2), was overwritten after it was used; call backward() before "
+      "the write, or write to a copy",
+      ShapeError);
 }
 
 TEST_CASE("An output that was overwritten before backward is an error that names the operation") {
@@ -169,7 +171,10 @@ TEST_CASE("A graph that dies without backward frees all that it held") {
   }
   CHECK(saved.use_count() == 1);
 
-  const auto round = [] { Tensor y = Tensor::full({1000}, 1).set_requires_grad(); for (int i = 0; i < 20; ++i) y = tanh(y * y); };
+  const auto round = [] {
+    Tensor y = Tensor::full({1000}, 1).set_requires_grad();
+    for (int i = 0; i < 20; ++i) y = tanh(y * y);
+  };
   round();
   const std::size_t before = buffer_bytes_reserved();
   for (int i = 0; i < 10; ++i) round();
@@ -228,10 +233,11 @@ TEST_CASE("A cotangent weighs the elements of the result") {
 
 TEST_CASE("A result that is not one number needs a cotangent of its shape") {
   const Tensor x = Tensor::zeros({2, 3}).set_requires_grad();
-  CHECK_THROWS_WITH_AS((x * x).backward(),
-                       "backward: a result of shape (2, 3) is not one number; reduce it to one, or pass a cotangent of its "
-                       "shape",
-                       ShapeError);
+  CHECK_THROWS_WITH_AS(
+      (x * x).backward(),
+      "backward: a result of shape (2, 3) is not one number; reduce it to one, or pass a cotangent of its "
+      "shape",
+      ShapeError);
   CHECK_THROWS_WITH_AS((x * x).backward(Tensor::zeros({3})),
                        "backward: the cotangent (3) must have the shape of the result (2, 3)", ShapeError);
 }
@@ -254,7 +260,8 @@ TEST_CASE("A block may be computed again, with a backward of its own, inside the
   Rng rng(7);
   const Tensor start = random_uniform({5}, rng), weight = random_uniform({5}, rng);
   const auto gradients = [&](bool again) {
-    const Tensor x = Tensor({5}, start.values()).set_requires_grad(), w = Tensor({5}, weight.values()).set_requires_grad();
+    const Tensor x = Tensor({5}, start.values()).set_requires_grad(),
+                 w = Tensor({5}, weight.values()).set_requires_grad();
     Tensor y = x;
     for (int layer = 0; layer < 3; ++layer) y = again ? recomputed(y, w) : tanh(y * w) * w;
     sum(y).backward();

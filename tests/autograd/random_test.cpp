@@ -21,7 +21,8 @@ TEST_CASE("Philox gives the known answers of its authors") {
         Four{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1});
 }
 
-TEST_CASE("A generator's bits are Philox of its counter, with the seed as key and the stream as the counter's other half") {
+TEST_CASE(
+    "A generator's bits are Philox of its counter, with the seed as key and the stream as the counter's other half") {
   Rng rng(0x1122334455667788, 0x99);
   for (std::uint32_t block = 0; block < 3; ++block)
     for (std::uint32_t expected : philox({block, 0, 0x99, 0}, {0x55667788, 0x11223344})) CHECK(rng.bits() == expected);
@@ -39,10 +40,10 @@ TEST_CASE("A generator made from a state goes on where the other stood") {
 }
 
 TEST_CASE("A damaged state is refused") {
-  CHECK_THROWS_WITH_AS(Rng(Rng::State{1, 0, 2, 5}), "random: a state with 5 of 4 numbers used and 2 blocks begun is damaged",
-                       ShapeError);
-  CHECK_THROWS_WITH_AS(Rng(Rng::State{1, 0, 0, 2}), "random: a state with 2 of 4 numbers used and 0 blocks begun is damaged",
-                       ShapeError);
+  CHECK_THROWS_WITH_AS(Rng(Rng::State{1, 0, 2, 5}),
+                       "random: a state with 5 of 4 numbers used and 2 blocks begun is damaged", ShapeError);
+  CHECK_THROWS_WITH_AS(Rng(Rng::State{1, 0, 0, 2}),
+                       "random: a state with 2 of 4 numbers used and 0 blocks begun is damaged", ShapeError);
 }
 
 TEST_CASE("Seeds and streams give different numbers") {

@@ -56,7 +56,8 @@ TEST_CASE("Replacing an axis keeps the others and counts anew") {
 
 TEST_CASE("A shape says which axis it lacks") {
   CHECK_THROWS_WITH_AS((Shape{1, 2, 3, 4, 5, 6}),
-                       "shape: (1, 2, 3, 4, 5, 6) has 6 axes, at most 5 are supported; merge some with reshape", ShapeError);
+                       "shape: (1, 2, 3, 4, 5, 6) has 6 axes, at most 5 are supported; merge some with reshape",
+                       ShapeError);
   CHECK_THROWS_WITH_AS(Shape{}.back(), "shape: a scalar has no last axis; reshape it to (1)", ShapeError);
   CHECK_THROWS_WITH_AS(Shape{}.with_back(2), "shape: a scalar has no last axis; reshape it to (1)", ShapeError);
   CHECK_THROWS_WITH_AS((Shape{2, 3}.with(2, 1)), "shape: axis 2 of (2, 3) does not exist", ShapeError);

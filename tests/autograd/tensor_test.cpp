@@ -26,14 +26,16 @@ TEST_CASE("A tensor holds the numbers it was given, row by row") {
   CHECK(x.size() == 6);
   CHECK(x.extent(1) == 3);
   CHECK(x.values()[1 * 3 + 2] == 6);
-  for (Real value : Tensor::zeros({3}).values()) CHECK(value == 0);
-  for (Real value : Tensor::full({3}, 0.5).values()) CHECK(value == 0.5);
+  const Tensor zeros = Tensor::zeros({3}), halves = Tensor::full({3}, 0.5);
+  for (Real value : zeros.values()) CHECK(value == 0);
+  for (Real value : halves.values()) CHECK(value == 0.5);
 }
 
 TEST_CASE("item is the only value, whatever the rank") {
   CHECK(Tensor::scalar(3).item() == 3);
   CHECK(Tensor({1, 1}, {4}).item() == 4);
-  CHECK_THROWS_WITH_AS(Tensor::zeros({2, 3}).item(), "item: a tensor of shape (2, 3) has 6 values, not one", ShapeError);
+  CHECK_THROWS_WITH_AS(Tensor::zeros({2, 3}).item(), "item: a tensor of shape (2, 3) has 6 values, not one",
+                       ShapeError);
   CHECK_THROWS_WITH_AS(Tensor::zeros({0}).item(), "item: a tensor of shape (0) has 0 values, not one", ShapeError);
 }
 
@@ -108,7 +110,8 @@ TEST_CASE("A matrix product overwrites a gradient at first touch and adds from t
 TEST_CASE("A constant has no gradient to write to") {
   const Tensor x = Tensor::zeros({2, 3});
   CHECK_THROWS_WITH_AS(x.mutable_grad(),
-                       "gradient: a constant of shape (2, 3) has none; call set_requires_grad() before it is used", ShapeError);
+                       "gradient: a constant of shape (2, 3) has none; call set_requires_grad() before it is used",
+                       ShapeError);
   CHECK_FALSE(x.has_grad());
 }
 
@@ -123,5 +126,6 @@ TEST_CASE("A leaf that is made constant loses its gradient") {
 TEST_CASE("Only a leaf can be made constant or not") {
   Tensor y = Tensor::scalar(1).set_requires_grad() + Tensor::scalar(2);
   CHECK_THROWS_WITH_AS(y.set_requires_grad(false),
-                       "requires_grad: this tensor was computed by add; only a leaf can be switched on or off", ShapeError);
+                       "requires_grad: this tensor was computed by add; only a leaf can be switched on or off",
+                       ShapeError);
 }

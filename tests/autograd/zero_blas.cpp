@@ -8,7 +8,8 @@ static void zero(int m, int n, Number* c, int c_stride) {
 }
 
 extern "C" {
-void cblas_sgemm(int, int, int, int m, int n, int, float, const float*, int, const float*, int, float, float* c, int c_stride) {
+void cblas_sgemm(int, int, int, int m, int n, int, float, const float*, int, const float*, int, float, float* c,
+                 int c_stride) {
   zero(m, n, c, c_stride);
 }
 void cblas_dgemm(int, int, int, int m, int n, int, double, const double*, int, const double*, int, double, double* c,
