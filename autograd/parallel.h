@@ -47,7 +47,7 @@ inline bool in_parallel() {
 
 // Calls body(piece, begin, end) for thread_count() pieces of 0 … count. `work` is the simple operations per item.
 template <class Body>
-void parallel_pieces(std::size_t count, std::size_t work, const Body& body) {
+void parallel_pieces(std::size_t count, [[maybe_unused]] std::size_t work, const Body& body) {
   const std::size_t pieces = thread_count();
   const auto run = [&](std::size_t piece) {
     const std::size_t begin = count * piece / pieces, end = count * (piece + 1) / pieces;
