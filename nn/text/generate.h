@@ -14,8 +14,8 @@ namespace gradus::nn {
 
 struct GenerateOptions {
   std::size_t tokens = 256;  // how many new ones at most
-  SamplerOptions sampler;
-  std::optional<int> end_token;  // stops after this one
+  SamplerOptions sampler = {};
+  std::optional<int> end_token = {};  // stops after this one
 };
 
 // The new ids; an end token, if it came, is the last. `on_token` is called with each as soon as it is drawn.
