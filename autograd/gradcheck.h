@@ -16,11 +16,6 @@
 
 namespace gradus {
 
-struct NamedTensor {
-  std::string name;
-  Tensor tensor;
-};
-
 struct GradCheckOptions {
   // Each difference is over four points at most two steps away: its error is of order step⁴.
   double step = 1e-3;

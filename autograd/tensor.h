@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "autograd/buffer.h"
 #include "autograd/real.h"
@@ -76,6 +77,11 @@ class Tensor {
 
  private:
   std::shared_ptr<Node> node_;
+};
+
+struct NamedTensor {
+  std::string name;
+  Tensor tensor;
 };
 
 // How a recorded tensor was made: autograd/graph.h.

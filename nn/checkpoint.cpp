@@ -28,11 +28,9 @@ void save_model(const std::filesystem::path& folder, const Decoder& decoder, con
   std::error_code problem;
   std::filesystem::create_directories(folder, problem);
   expect<FileError>(!problem, "{}: the folder cannot be made: {}", folder.string(), problem.message());
-  std::vector<NamedTensor> tensors;
-  for (const Parameter& parameter : parameters(decoder)) tensors.push_back({parameter.name, parameter.tensor});
   write_text(folder / "config.json", config_to_json(decoder.config));
   write_text(folder / "tokenizer.json", tokenizer.to_json());
-  write_safetensors(folder / "model.safetensors", tensors);
+  write_safetensors(folder / "model.safetensors", parameters(decoder));
 }
 
 // Every difference between what the decoder needs and what the file has, a line each.

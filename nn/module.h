@@ -46,10 +46,7 @@ void for_each_parameter(M& module, const Visit& visit, const std::string& prefix
   });
 }
 
-struct Parameter {
-  std::string name;
-  Tensor tensor;
-};
+using Parameter = NamedTensor;
 
 // Every parameter once. Errors: a tensor that is not a leaf, because a step cannot change what is computed from others.
 template <Module M>

@@ -11,7 +11,6 @@
 #include <type_traits>
 
 #include "autograd/error.h"
-#include "nn/atomic_file.h"
 
 namespace gradus::nn {
 
@@ -20,9 +19,6 @@ static_assert(std::endian::native == std::endian::little, "safetensors files are
 using Json = nlohmann::json;
 using Path = std::filesystem::path;
 using Entry = SafetensorsFile::Entry;
-
-static constexpr std::uint64_t max_header_bytes = 100'000'000;
-static constexpr const char* metadata_key = "__metadata__";
 
 // Throws FileError for a tensor of a file.
 template <class... Arguments>
@@ -66,9 +62,9 @@ static std::string read_header(const Path& path, std::uint64_t& data_begin, std:
   std::uint64_t length = 0;
   stream.read(reinterpret_cast<char*>(&length), 8);
   expect<FileError>(stream.good(), "{}: cannot read it; is it yours to read?", file);
-  expect<FileError>(length >= 2 && length <= max_header_bytes,
+  expect<FileError>(length >= 2 && length <= safetensors_max_header,
                     "{}: the first 8 bytes give a header of {} bytes, expected 2 to {}; is this a safetensors file?",
-                    file, length, max_header_bytes);
+                    file, length, safetensors_max_header);
   expect<FileError>(length <= size - 8, "{}: the header should have {} bytes, only {} follow; the file was cut off",
                     file, length, size - 8);
 
@@ -110,10 +106,10 @@ static Json parse_header(const Path& path, const std::string& header) {
 
 static std::map<std::string, std::string> parse_metadata(const Path& path, const Json& json) {
   const std::string file = path.string();
-  expect<FileError>(json.is_object(), "{}: {} must be an object, it is {}", file, metadata_key, json.type_name());
+  expect<FileError>(json.is_object(), "{}: {} must be an object, it is {}", file, safetensors_metadata_key, json.type_name());
   std::map<std::string, std::string> metadata;
   for (const auto& [key, value] : json.items()) {
-    expect<FileError>(value.is_string(), "{}: {}: \"{}\" must be a string, it is {}", file, metadata_key, key,
+    expect<FileError>(value.is_string(), "{}: {}: \"{}\" must be a string, it is {}", file, safetensors_metadata_key, key,
                       value.type_name());
     metadata[key] = value.get<std::string>();
   }
@@ -182,7 +178,7 @@ SafetensorsFile::SafetensorsFile(const Path& path) : path_(path) {
   const std::string header = read_header(path, data_begin_, data_bytes);
   const Json json = parse_header(path, header);
   for (const auto& [name, value] : json.items())
-    if (name == metadata_key)
+    if (name == safetensors_metadata_key)
       metadata_ = parse_metadata(path, value);
     else
       entries_.emplace(name, parse_entry(path, name, value, data_bytes));
@@ -258,56 +254,6 @@ std::vector<std::int64_t> SafetensorsFile::integers(const std::string& name) con
   std::ifstream stream = open_at(path_, data_begin_ + found.begin);
   check(read_numbers<std::int64_t>(stream, std::span(numbers)), path_, name, changed);
   return numbers;
-}
-
-static void write_numbers(AtomicFile& file, std::span<const Real> values) {
-  if constexpr (std::is_same_v<Real, float>) {
-    file.write(values.data(), values.size_bytes());
-  } else {
-    std::array<float, 4096> part;
-    for (std::size_t done = 0; done < values.size(); done += part.size()) {
-      const std::size_t count = std::min(part.size(), values.size() - done);
-      for (std::size_t i = 0; i < count; ++i) part[i] = static_cast<float>(values[done + i]);
-      file.write(part.data(), count * sizeof(float));
-    }
-  }
-}
-
-void write_safetensors(const Path& path, std::span<const NamedTensor> tensors,
-                       const std::map<std::string, std::string>& metadata) {
-  std::map<std::string, Tensor> sorted;
-  for (const auto& [name, tensor] : tensors) {
-    check(!name.empty() && name != metadata_key, path, name, "this name cannot be written; choose another");
-    check(sorted.emplace(name, tensor).second, path, name, "two tensors have this name");
-  }
-
-  Json json = Json::object();
-  json[metadata_key] = metadata;
-  json[metadata_key]["format"] = "pt";
-  std::uint64_t end = 0;
-  for (const auto& [name, tensor] : sorted) {
-    const std::uint64_t begin = end;
-    end += tensor.size() * sizeof(float);
-    const std::vector<std::size_t> extents(tensor.shape().begin(), tensor.shape().end());
-    json[name] = {{"dtype", "F32"}, {"shape", extents}, {"data_offsets", {begin, end}}};
-  }
-
-  std::string header;
-  try {
-    header = json.dump();
-  } catch (const Json::exception& error) {
-    throw FileError(message("{}: a name or the metadata is not UTF-8: {}", path.string(), error.what()));
-  }
-  header.resize((header.size() + 7) / 8 * 8, ' ');  // so that the numbers are aligned
-  const std::uint64_t length = header.size();
-  expect<FileError>(length <= max_header_bytes, "{}: names and metadata need {} bytes, at most {} can be read back",
-                    path.string(), length, max_header_bytes);
-
-  AtomicFile file(path);
-  file.write(&length, sizeof length);
-  file.write(header.data(), header.size());
-  for (const auto& item : sorted) write_numbers(file, item.second.values());
-  file.commit();
 }
 
 }  // namespace gradus::nn

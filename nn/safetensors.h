@@ -15,10 +15,13 @@
 #include <string>
 #include <vector>
 
-#include "autograd/gradcheck.h"
 #include "autograd/tensor.h"
 
 namespace gradus::nn {
+
+// The largest header that is believed, and the name under which it keeps texts about the file.
+inline constexpr std::uint64_t safetensors_max_header = 100'000'000;
+inline constexpr const char* safetensors_metadata_key = "__metadata__";
 
 class SafetensorsFile {
  public:
