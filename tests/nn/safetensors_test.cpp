@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/error.h"
+#include "autograd/gradcheck.h"
 #include "tests/nn/temporary_folder.h"
 
 using namespace gradus;
