@@ -10,22 +10,21 @@
 
 namespace gradus {
 
-// angle(t, i) = t θ^(−2i/D)
-RopeTable rope_table(std::size_t positions, std::size_t head_dim, double theta) {
-  expect(head_dim > 0 && head_dim % 2 == 0,
-         "rope: head_dim must be even and above 0, not {}; its numbers are turned in pairs", head_dim);
-  expect(theta > 0, "rope: theta must be above 0, not {}", theta);
+// angle(t, i) = t speed(i),   speed(i) = θ^(−2i/D) where nothing is scaled
+RopeTable rope_table(std::size_t positions, std::size_t head_dim, double theta, const RopeScaling& scaling,
+                     std::size_t context) {
+  const std::vector<double> speeds = rope_speeds(head_dim, theta, scaling, context == 0 ? positions : context);
+  const double factor = scaling.kind == RopeScalingKind::none ? 1 : scaling.attention_factor;
   const std::size_t half = head_dim / 2;
   RopeTable table{Tensor({positions, half}), Tensor({positions, half})};
   Real* const C = table.cosine.mutable_values().data();
   Real* const S = table.sine.mutable_values().data();
-  for (std::size_t i = 0; i < half; ++i) {
-    const double speed = std::pow(theta, -2 * static_cast<double>(i) / static_cast<double>(head_dim));
+  for (std::size_t i = 0; i < half; ++i)
     for (std::size_t t = 0; t < positions; ++t) {
-      C[t * half + i] = static_cast<Real>(std::cos(static_cast<double>(t) * speed));
-      S[t * half + i] = static_cast<Real>(std::sin(static_cast<double>(t) * speed));
+      const double angle = static_cast<double>(t) * speeds[i];
+      C[t * half + i] = static_cast<Real>(factor * std::cos(angle));
+      S[t * half + i] = static_cast<Real>(factor * std::sin(angle));
     }
-  }
   return table;
 }
 
@@ -53,6 +52,7 @@ static void for_each_head(const Tensor& x, const RopeTable& table, const std::ve
 }
 
 // A point (u, v) turned by the angle a:   (u cos a − v sin a, u sin a + v cos a)
+// A table with an attention factor stretches it as well.
 template <RopePairing pairing>
 static void turn(const Tensor& x, const RopeTable& table, const std::vector<std::size_t>& positions, Tensor& y) {
   const std::size_t half = table.cosine.extent(1);

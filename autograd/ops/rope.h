@@ -6,15 +6,11 @@
 
 #include <span>
 
+#include "autograd/ops/rope_pairing.h"
+#include "autograd/ops/yarn.h"
 #include "autograd/tensor.h"
 
 namespace gradus {
-
-// Which two numbers are a point. The same function up to an order of the numbers, and not interchangeable.
-enum class RopePairing {
-  adjacent,  // 2i and 2i + 1: the paper, LLaMA's own weights, llama2.c
-  half,      // i and i + D/2: Hugging Face's weights
-};
 
 // Cosine and sine of every angle, computed in double.  Each (positions, D/2).
 struct RopeTable {
@@ -22,8 +18,10 @@ struct RopeTable {
   Tensor sine;
 };
 
-// Errors: head_dim is odd or 0; theta is not above 0.
-RopeTable rope_table(std::size_t positions, std::size_t head_dim, double theta);
+// With a scaling, `context` is the most positions that the model may have, whatever the table's; 0: the table's.
+// Errors: those of rope_speeds.
+RopeTable rope_table(std::size_t positions, std::size_t head_dim, double theta, const RopeScaling& scaling = {},
+                     std::size_t context = 0);
 
 // x (B, T, H · D) → the same; the token at (b, t) stands at positions[b · T + t], or at `position + t` in every row.
 // Errors: the last axis is not a multiple of D; a position past the table, naming both numbers.

@@ -30,24 +30,6 @@ TEST_CASE("rope turns adjacent numbers, or a head's two halves, by the angles of
   }
 }
 
-TEST_CASE("the two pairings are one function up to the order of a head's numbers") {
-  Rng rng(1);
-  const std::size_t D = 6, heads = 2, T = 5;
-  const RopeTable table = rope_table(T, D, 100);
-  const Tensor x = random_uniform({1, T, heads * D}, rng);
-  const auto halves = [&](const Tensor& t) {  // 0 2 4 1 3 5
-    Tensor result(t.shape());
-    for (std::size_t head = 0; head < t.size(); head += D)
-      for (std::size_t i = 0; i < D / 2; ++i) {
-        result.mutable_values()[head + i] = t.values()[head + 2 * i];
-        result.mutable_values()[head + D / 2 + i] = t.values()[head + 2 * i + 1];
-      }
-    return result;
-  };
-  const Tensor a = halves(rope(x, table, RopePairing::adjacent)), b = rope(halves(x), table, RopePairing::half);
-  for (std::size_t i = 0; i < a.size(); ++i) CHECK(a.values()[i] == b.values()[i]);
-}
-
 TEST_CASE("rope at position 0 is the identity, and everywhere it keeps the length of a vector") {
   Rng rng(2);
   const RopeTable table = rope_table(1000, 8, 10000);
