@@ -108,6 +108,11 @@ void File::by_rule_where(const std::function<bool(const std::string&)>& rule) {
     if (rule(name)) by_rule(name);
 }
 
+void File::require_zero(const std::string& what, std::span<const Real> ours, const Keep& keep) {
+  for (std::size_t i = 0; i < ours.size(); ++i)
+    if (!keep(i) && ours[i] != 0) return require(false, message("{}[{}] is {}, our rule says 0", what, i, ours[i]));
+}
+
 void File::require(bool condition, const std::string& what) {
   if (!condition) report_.failures.push_back(what);
 }

@@ -88,6 +88,8 @@ class File {
   // Leaves out a tensor whose meaning here is another, for a reason that stands at the call.
   void by_rule(const std::string& name);
   void by_rule_where(const std::function<bool(const std::string&)>& rule);
+  // What `keep` leaves out is 0 here.
+  void require_zero(const std::string& what, std::span<const Real> ours, const Keep& keep);
   void require(bool condition, const std::string& what);
   void count_case() { ++report_.cases; }
 
