@@ -57,13 +57,15 @@ GPT2Attention::GPT2Attention(const GPT2Config& c)
       value(c.width, c.width, c.bias),
       output(c.width, c.width, c.bias),
       n_heads(c.n_heads),
+      dropout(c.dropout),
       kind(c.attention) {}
 
 Tensor GPT2Attention::operator()(const Tensor& x, const Context& context) const {
   const Tensor q = query(x), k = key(x), v = value(x);
   const AttentionHeads heads{n_heads, n_heads};
-  return output(kind == AttentionKind::fused ? gradus::attention(q, k, v, heads, context.valid)
-                                             : attention_composed(q, k, v, heads, context.valid).output);
+  const AttentionExtras extras{.dropout = dropout, .rng = context.dropout};
+  return output(kind == AttentionKind::fused ? gradus::attention(q, k, v, heads, context.valid, extras)
+                                             : attention_composed(q, k, v, heads, context.valid, extras).output);
 }
 
 GPT2FeedForward::GPT2FeedForward(const GPT2Config& c)
@@ -101,6 +103,7 @@ GPT2::GPT2(const GPT2Config& settings)
 Tensor GPT2::hidden(std::span<const int> ids, std::size_t batch, const Context& context) const {
   expect(batch > 0 && !ids.empty() && ids.size() % batch == 0,
          "gpt2: {} ids are not {} rows of equal length; a batch is B·T ids, and neither may be 0", ids.size(), batch);
+  expect(context.cache == nullptr, "gpt2: there is no cache for this model; give the whole text at each call");
   const std::size_t time = ids.size() / batch, end = context.position + time;
   expect(end <= config.context_length,
          "gpt2: {} tokens from position {} need {} positions, and {} are learned; shorten the input or slide a window "

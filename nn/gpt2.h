@@ -32,7 +32,8 @@ struct GPT2Config {
   bool bias = true;                   // in every Linear and LayerNorm
   GeluKind gelu = GeluKind::tanh;
   double norm_epsilon = 1e-5;
-  double dropout = 0;  // on the embedding, attention output and feed-forward output; only while training
+  double dropout = 0;  // on the embedding, the attention weights and what attention and feed-forward add to the stream;
+                       // only where the Context has a generator
   AttentionKind attention = AttentionKind::fused;
 
   std::size_t hidden() const { return 4 * width; }  // of the feed-forward layer
@@ -48,6 +49,7 @@ struct GPT2Config {
 struct GPT2Attention {
   Linear query, key, value, output;  // (C, C) each
   std::size_t n_heads;
+  double dropout;  // on the weights
   AttentionKind kind;
 
   explicit GPT2Attention(const GPT2Config& config);
@@ -103,7 +105,8 @@ struct GPT2 {
   // Parameters of the right shapes, uninitialised. Errors: those of GPT2Config::validate.
   explicit GPT2(const GPT2Config& config);
 
-  // The three of nn/decoder.h, with the same shapes, errors and use of the context, which here has no cache.
+  // The three of nn/decoder.h, with the same shapes, errors and use of the context, but for the cache: it must be null,
+  // and positions are columns, so that padding belongs on the right.
   Tensor hidden(std::span<const int> ids, std::size_t batch, const Context& context = {}) const;
   Tensor logits(const Tensor& h) const { return linear(h, embedding.weight); }
   Tensor loss(std::span<const int> ids, std::span<const int> targets, std::size_t batch, const Context& context = {}) const;

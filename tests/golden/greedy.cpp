@@ -36,6 +36,7 @@ static std::vector<double> margins(const nn::Decoder& decoder, std::span<const i
 static void compare_generated(File& file, const nn::Decoder& decoder, const std::string& prompt, const std::string& name,
                               std::size_t tokens, std::optional<int> end_token = {}) {
   const Batch prompts = batch_of(file, prompt), theirs = batch_of(file, name);
+  file.count_case();
   std::size_t longest = 0;
   bool doubtful = false;
   std::vector<double> ours;
@@ -84,6 +85,7 @@ static std::vector<int> beam_search(const nn::Decoder& decoder, std::span<const 
 static void compare_beams(File& file, const nn::Decoder& decoder, const std::string& name, std::size_t row,
                           std::size_t width, std::optional<int> end_token) {
   if (!file.has(name)) return;
+  file.count_case();
   bool doubtful = false;
   const Batch prompts = batch_of(file, "hk/prompt");
   const std::vector<int> ours = beam_search(decoder, prompts.row(row), width, file.shape(name).back(), end_token, doubtful);
@@ -101,7 +103,7 @@ static void compare_margins(File& file, const nn::Decoder& decoder, const std::s
 
 static void read(File& file) {
   const std::size_t tokens = file.json("new_tokens");
-  nn::Decoder minimind(minimind_config(file.json("config_mm"), Json::object()));
+  nn::Decoder minimind(minimind_config(file.json("config_mm")));
   load(minimind, file, minimind_place, "mm/weight.");
   compare_margins(file, minimind, "mm/");
   compare_generated(file, minimind, "mm/prompt", "mm/generated", tokens);

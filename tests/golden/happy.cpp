@@ -7,7 +7,8 @@
 namespace gradus::golden {
 
 static nn::Decoder reference(const File& file, File& weights) {
-  nn::Decoder decoder(happy_config(file.json("config"), file.has_text("rope_theta") ? file.json("rope_theta").get<double>() : 1e4));
+  const double rope_theta = file.has_text("rope_theta") ? file.json("rope_theta").get<double>() : 1e4;
+  nn::Decoder decoder(happy_config(file.json("config"), rope_theta));
   load(decoder, weights, happy_place);
   return decoder;
 }
@@ -17,7 +18,10 @@ static nn::Decoder reference(const File& file) {
   return reference(file, weights);
 }
 
-static void read_weights(File& file) { compare_sizes(file, reference(file, file).config); }
+static void read_weights(File& file) {
+  file.count_case();
+  compare_sizes(file, reference(file, file).config);
+}
 
 // Right padding changes no real row. A sequence that begins with padding is NaN upstream, all of it.
 static void compare_padded(File& file, const std::string& side, const nn::Decoder& decoder) {
@@ -39,6 +43,7 @@ static void compare_padded(File& file, const std::string& side, const nn::Decode
 }
 
 static void read_outputs(File& file) {
+  file.count_case();
   nn::Decoder decoder = reference(file);
   const Batch ids = batch_of(file, "input_ids");
   compare_sizes(file, decoder.config);
@@ -56,10 +61,12 @@ static void read_outputs(File& file) {
   file.compare("loss_per_token_m100", surprises("targets_m100", -100), loss);
   file.compare("loss_mean", mean(surprises("targets", 0)), loss);
   file.compare("loss_masked_mean", happy_loss(logits, file.ids("targets"), file.ids("loss_mask")), loss);
-  for (const char* side : {"right.", "left."}) compare_padded(file, side, decoder);
+  for (const std::string side : {"right.", "left."})
+    if (file.has(side + "mask")) compare_padded(file, side, decoder);
 }
 
 static void read_gradients(File& file) {
+  file.count_case();
   nn::Decoder decoder = reference(file);
   File io = file.sibling("io");
   const Batch ids = batch_of(io, "input_ids");

@@ -2,14 +2,18 @@
 // NAME.masks the same with padding.
 #include <cmath>
 
+#include "autograd/graph.h"
+#include "autograd/ops/concat.h"
 #include "autograd/ops/cross_entropy.h"
 #include "autograd/ops/slice.h"
+#include "nn/kv_cache.h"
 #include "tests/golden/whole_decoder.h"
 
 namespace gradus::golden {
 
 static nn::Decoder reference(const File& file, File& weights) {
-  nn::Decoder decoder(minimind_config(file.json("config"), file.json("rope_scaling")));
+  const Json scaling = file.has_text("rope_scaling") ? file.json("rope_scaling") : Json();
+  nn::Decoder decoder(minimind_config(file.json("config"), scaling));
   load(decoder, weights, minimind_place);
   return decoder;
 }
@@ -19,11 +23,15 @@ static nn::Decoder reference(const File& file) {
   return reference(file, weights);
 }
 
-static Tensor mean_surprise(const nn::Decoder& decoder, const Batch& ids, const Batch& labels, const nn::Context& context = {}) {
+static Tensor mean_surprise(const nn::Decoder& decoder, const Batch& ids, const Batch& labels,
+                            const nn::Context& context = {}) {
   return decoder.loss(ids.numbers, shifted(labels), ids.rows, context);
 }
 
-static void read_weights(File& file) { compare_sizes(file, reference(file, file).config); }
+static void read_weights(File& file) {
+  file.count_case();
+  compare_sizes(file, reference(file, file).config);
+}
 
 static void compare_gradient_lengths(File& file, const nn::Decoder& decoder) {
   const std::vector<double> lengths = file.numbers("grad_l2.f32");
@@ -38,12 +46,50 @@ static void compare_gradient_lengths(File& file, const nn::Decoder& decoder) {
   }
 }
 
+// The first `length` tokens of every row; all rows of a reference cache are equally long.
+static void compare_cache(File& file, const std::string& when, const nn::KVCache& cache, std::size_t n_layers) {
+  for (std::size_t layer = 0; layer < n_layers; ++layer) {
+    const std::string number = std::to_string(layer);
+    file.compare(when + "k" + number, slice(cache.keys(layer), 1, 0, cache.length(0)), model);
+    file.compare(when + "v" + number, slice(cache.values(layer), 1, 0, cache.length(0)), model);
+  }
+}
+
+// The same text read in pieces, each behind the ones before it.
+static void compare_cached(File& file, const nn::Decoder& decoder, const Batch& ids) {
+  const NoGrad guard;
+  const Json kv = file.json("kv");
+  std::vector<std::size_t> pieces = kv["chunks"];
+  pieces.insert(pieces.begin(), kv["prefill"].get<std::size_t>());
+
+  nn::KVCache cache(decoder.config, ids.rows, ids.time);
+  std::vector<Tensor> logits;
+  std::size_t begin = 0;
+  for (std::size_t length : pieces) {
+    std::vector<int> piece;
+    for (std::size_t b = 0; b < ids.rows; ++b) {
+      const std::span<const int> part = ids.row(b).subspan(begin, length);
+      piece.insert(piece.end(), part.begin(), part.end());
+    }
+    logits.push_back(decoder.logits(decoder.hidden(piece, ids.rows, {.cache = &cache})));
+    if (begin == 0) compare_cache(file, "cache.prefill.", cache, decoder.layers.size());
+    begin += length;
+  }
+  compare_cache(file, "cache.final.", cache, decoder.layers.size());
+  file.compare("logits_cached", concat(logits, 1), model);
+}
+
 static void read_outputs(File& file) {
+  file.count_case();
   nn::Decoder decoder = reference(file);
   const Batch ids = batch_of(file, "input_ids"), labels = batch_of(file, "labels");
   compare_sizes(file, decoder.config);
   compare_hidden_states(file, decoder, ids);
   compare_logits(file, decoder, ids);
+  for (nn::AttentionKind kind : {nn::AttentionKind::composed, nn::AttentionKind::fused}) {
+    decoder.set_attention(kind);
+    compare_cached(file, decoder, ids);
+  }
   const Tensor h = decoder.hidden(ids.numbers, ids.rows);
   file.compare("logits_to_keep2", decoder.logits(slice(h, 1, ids.time - 2, ids.time)), model);
 
@@ -56,6 +102,7 @@ static void read_outputs(File& file) {
 }
 
 static void read_gradients(File& file) {
+  file.count_case();
   nn::Decoder decoder = reference(file);
   File io = file.sibling("io");
   for (nn::AttentionKind kind : {nn::AttentionKind::composed, nn::AttentionKind::fused}) {
@@ -79,6 +126,7 @@ static void read_masks(File& file, const std::string& side, const nn::Decoder& d
   const nn::Context context{.valid = mask.numbers};
   const std::vector<int> live = live_rows(mask);
   const Tensor logits = decoder.logits(decoder.hidden(ids.numbers, ids.rows, context));
+  file.count_case();
   file.compare(side + "logits", logits, model, rows_kept(live, decoder.config.vocab_size));
   file.compare(side + "logits.f32", logits, float_result(model), rows_kept(live, decoder.config.vocab_size));
 

@@ -23,7 +23,8 @@ struct Run {
     const Json settings = file.json("optimizer");
     adam = {.beta1 = settings["betas"][0], .beta2 = settings["betas"][1], .epsilon = settings["eps"]};
     // AdamW without decay is Adam; with it, they differ.
-    expect(settings["name"] == "AdamW" || weight_decay == 0, "no optimizer of ours is Adam with weight decay {}", weight_decay);
+    expect(settings["name"] == "AdamW" || weight_decay == 0, "no optimizer of ours is Adam with weight decay {}",
+           weight_decay);
   }
 };
 
@@ -34,6 +35,7 @@ static double half_cosine(double progress) { return (1 + std::cos(std::numbers::
 template <class LossOf, class Updates, class Rate>
 static void train(File& file, nn::Decoder& decoder, PlaceOf place_of, const LossOf& loss_of, const Updates& updates,
                   const Rate& rate) {
+  file.count_case();
   const Run run(file);
   std::vector<Tensor> parameters;
   for (const nn::Parameter& parameter : nn::parameters(decoder)) parameters.push_back(parameter.tensor);
@@ -65,14 +67,14 @@ static Batch micro_batch(File& file, const std::string& name, std::size_t j) {
   const Shape shape = file.shape(name);
   const std::vector<int> all = file.ids(name);
   const std::size_t size = shape[1] * shape[2];
-  return {{all.begin() + static_cast<std::ptrdiff_t>(j * size), all.begin() + static_cast<std::ptrdiff_t>((j + 1) * size)},
-          shape[1], shape[2]};
+  const std::span<const int> part = std::span(all).subspan(j * size, size);
+  return {{part.begin(), part.end()}, shape[1], shape[2]};
 }
 
 // Upstream counts steps from 1 and updates where (step + 1) is a multiple: the first update has one micro-batch less,
 // though each is divided by the full number, and what is left at the end is never applied.
 static void train_minimind(File& file) {
-  nn::Decoder decoder(minimind_config(file.json("config"), Json::object()));
+  nn::Decoder decoder(minimind_config(file.json("config")));
   load(decoder, file, minimind_place, "init.");
   const Run run(file);
   const auto loss_of = [&](std::size_t j) {

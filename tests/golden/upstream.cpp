@@ -1,6 +1,7 @@
 #include "tests/golden/upstream.h"
 
 #include <map>
+#include <regex>
 
 #include "autograd/error.h"
 #include "autograd/ops/binary.h"
@@ -14,15 +15,12 @@ using Table = std::map<std::string, Place>;
 
 // The tables name layer N; a parameter names layer 3.
 static Place look_up(const Table& table, const std::string& ours) {
-  std::string general = ours, number;
-  if (const std::string layers = "layers."; ours.starts_with(layers)) {
-    number = ours.substr(layers.size(), ours.find('.', layers.size()) - layers.size());
-    general.replace(layers.size(), number.size(), "N");
-  }
-  const auto entry = table.find(general);
+  static const std::regex layer_number(R"(\.(\d+)\.)"), any_layer(R"(\.N\.)");
+  const auto entry = table.find(std::regex_replace(ours, layer_number, ".N."));
   expect(entry != table.end(), "upstream has no parameter for our {}", ours);
   Place place = entry->second;
-  if (const std::size_t n = place.tensor.find(".N."); n != std::string::npos) place.tensor.replace(n + 1, 1, number);
+  if (std::smatch number; std::regex_search(ours, number, layer_number))
+    place.tensor = std::regex_replace(place.tensor, any_layer, number.str());
   return place;
 }
 
@@ -91,19 +89,31 @@ static T setting(const Json& config, const char* name, T otherwise) {
   return config.contains(name) && !config[name].is_null() ? config[name].get<T>() : otherwise;
 }
 
+// Without settings there is no scaling. Upstream applies attention_factor to every table, and so does ours.
+static RopeScaling yarn(const Json& settings) {
+  if (settings.empty()) return {};
+  return {.kind = RopeScalingKind::yarn,
+          .factor = setting(settings, "factor", 16.0),
+          .original_context = setting(settings, "original_max_position_embeddings", std::size_t{2048}),
+          .beta_fast = setting(settings, "beta_fast", 32.0),
+          .beta_slow = setting(settings, "beta_slow", 1.0),
+          .attention_factor = setting(settings, "attention_factor", 1.0)};
+}
+
 nn::Config minimind_config(const Json& config, const Json& rope_scaling) {
   const auto number = [&](const char* name, std::size_t otherwise) { return setting(config, name, otherwise); };
   return {.vocab_size = number("vocab_size", 6400),
-                  .width = number("hidden_size", 512),
-                  .n_layers = number("num_hidden_layers", 8),
-                  .n_heads = number("num_attention_heads", 8),
-                  .n_kv_heads = number("num_key_value_heads", 2),
-                  .hidden = number("intermediate_size", 0),
-                  .multiple_of = 64,
-                  .context_length = number("max_position_embeddings", 32768),
-                  .rope_theta = setting(config, "rope_theta", 1e6),
-                  .rope_pairing = RopePairing::half,
-                  .norm_epsilon = setting(config, "rms_norm_eps", 1e-5)};
+          .width = number("hidden_size", 512),
+          .n_layers = number("num_hidden_layers", 8),
+          .n_heads = number("num_attention_heads", 8),
+          .n_kv_heads = number("num_key_value_heads", 2),
+          .hidden = number("intermediate_size", 0),
+          .multiple_of = 64,
+          .context_length = number("max_position_embeddings", 32768),
+          .rope_theta = setting(config, "rope_theta", 1e6),
+          .rope_pairing = RopePairing::half,
+          .rope_scaling = yarn(rope_scaling),
+          .norm_epsilon = setting(config, "rms_norm_eps", 1e-5)};
 }
 
 nn::Config happy_config(const Json& config, double rope_theta) {

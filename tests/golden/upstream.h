@@ -22,7 +22,7 @@ Place happy_place(const std::string& ours);
 Place nano_gpt_place(const std::string& ours);
 
 // Settings that a file does not name have upstream's defaults, which are not ours.
-nn::Config minimind_config(const Json& config, const Json& rope_scaling);
+nn::Config minimind_config(const Json& config, const Json& rope_scaling = {});
 nn::Config happy_config(const Json& config, double rope_theta);
 nn::GPT2Config nano_gpt_config(const Json& config);
 

@@ -16,7 +16,7 @@ void compare_sizes(File& file, const nn::Config& config) {
 
 void compare_hidden_states(File& file, const nn::Decoder& decoder, const Batch& ids) {
   const nn::Config& c = decoder.config;
-  const RopeTable table = rope_table(ids.time, c.resolved_head_dim(), c.rope_theta);
+  const RopeTable table = rope_table(ids.time, c.resolved_head_dim(), c.rope_theta, c.rope_scaling, c.context_length);
   Tensor h = reshape(decoder.embedding(ids.numbers), {ids.rows, ids.time, c.width});
   file.compare("h.embed", h, model);
   for (std::size_t layer = 0; layer < c.n_layers; ++layer) {

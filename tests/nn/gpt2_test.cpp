@@ -8,6 +8,7 @@
 
 #include "autograd/error.h"
 #include "autograd/ops/cross_entropy.h"
+#include "nn/kv_cache.h"
 
 using namespace gradus;
 using namespace gradus::nn;
@@ -194,4 +195,7 @@ TEST_CASE("GPT-2's errors name the setting, its value and what would do") {
                        ShapeError);
   CHECK_THROWS_WITH_AS(model.hidden(random_ids(9, 11), 2),
                        "gpt2: 9 ids are not 2 rows of equal length; a batch is B·T ids, and neither may be 0", ShapeError);
+  KVCache cache({.n_layers = 2, .n_kv_heads = 3, .head_dim = 4}, 1, 9);
+  CHECK_THROWS_WITH_AS(model.hidden(random_ids(9, 11), 1, {.cache = &cache}),
+                       "gpt2: there is no cache for this model; give the whole text at each call", ShapeError);
 }
