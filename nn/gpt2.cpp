@@ -23,7 +23,8 @@ void GPT2Config::validate() const {
   positive("n_heads", n_heads);
   positive("context_length", context_length);
   expect(width % n_heads == 0, "gpt2: width {} is not a multiple of n_heads {}; change one of them", width, n_heads);
-  expect(norm_epsilon >= 0 && std::isfinite(norm_epsilon), "gpt2: norm_epsilon must be 0 or more, not {}", norm_epsilon);
+  expect(norm_epsilon >= 0 && std::isfinite(norm_epsilon), "gpt2: norm_epsilon must be 0 or more, not {}",
+         norm_epsilon);
   expect(dropout >= 0 && dropout < 1, "gpt2: dropout must be in [0, 1), not {}", dropout);
 }
 
@@ -116,7 +117,8 @@ Tensor GPT2::hidden(std::span<const int> ids, std::size_t batch, const Context& 
   return norm(h);
 }
 
-Tensor GPT2::loss(std::span<const int> ids, std::span<const int> targets, std::size_t batch, const Context& context) const {
+Tensor GPT2::loss(std::span<const int> ids, std::span<const int> targets, std::size_t batch,
+                  const Context& context) const {
   return linear_cross_entropy(hidden(ids, batch, context), embedding.weight, targets);
 }
 

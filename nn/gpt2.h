@@ -1,7 +1,7 @@
 // GPT-2, the decoder before LLaMA, from the same parts. Radford et al., "Language Models are Unsupervised Multitask
-// Learners" (2019), section 2.3; its layers are Radford et al. (2018) with the norms moved in front.
+// Learners" (2019), section 2.3.
 //
-//   tokens + positions → L × { h ← h + attention(norm(h));  h ← h + feed_forward(norm(h)) } → norm → the embedding's rows
+//   tokens and positions → L blocks → norm → logits from the embedding's own matrix
 //
 // What LLaMA changed: positions are learned vectors here and not rotations, LayerNorm is not yet RMSNorm, the
 // feed-forward layer has no gate, every head has its own keys and values, and there are biases.
@@ -109,7 +109,8 @@ struct GPT2 {
   // and positions are columns, so that padding belongs on the right.
   Tensor hidden(std::span<const int> ids, std::size_t batch, const Context& context = {}) const;
   Tensor logits(const Tensor& h) const { return linear(h, embedding.weight); }
-  Tensor loss(std::span<const int> ids, std::span<const int> targets, std::size_t batch, const Context& context = {}) const;
+  Tensor loss(std::span<const int> ids, std::span<const int> targets, std::size_t batch,
+              const Context& context = {}) const;
 
   static void fields(auto& self, auto&& visit) {
     visit("embedding", self.embedding);

@@ -20,7 +20,9 @@ static std::vector<double> next_logits(const nn::Decoder& decoder, std::span<con
   return as_doubles(decoder.logits(slice(h, 1, window.size() - 1, window.size())).values());
 }
 
-static std::vector<double> margins(const nn::Decoder& decoder, std::span<const int> prompt, std::span<const int> continuation) {
+// The best logit less the second best, before each token of the continuation.
+static std::vector<double> margins(const nn::Decoder& decoder, std::span<const int> prompt,
+                                   std::span<const int> continuation) {
   std::vector<int> text(prompt.begin(), prompt.end());
   std::vector<double> list;
   for (int id : continuation) {
@@ -32,9 +34,9 @@ static std::vector<double> margins(const nn::Decoder& decoder, std::span<const i
   return list;
 }
 
-// Compares each row of `name` with what generate() writes after the same row of the prompt, `pad` behind its end.
-static void compare_generated(File& file, const nn::Decoder& decoder, const std::string& prompt, const std::string& name,
-                              std::size_t tokens, std::optional<int> end_token = {}) {
+// Compares each row of `name` with what generate() writes after the same row of the prompt, zeros behind its end.
+static void compare_generated(File& file, const nn::Decoder& decoder, const std::string& prompt,
+                              const std::string& name, std::size_t tokens, std::optional<int> end_token = {}) {
   const Batch prompts = batch_of(file, prompt), theirs = batch_of(file, name);
   file.count_case();
   std::size_t longest = 0;
@@ -88,7 +90,8 @@ static void compare_beams(File& file, const nn::Decoder& decoder, const std::str
   file.count_case();
   bool doubtful = false;
   const Batch prompts = batch_of(file, "hk/prompt");
-  const std::vector<int> ours = beam_search(decoder, prompts.row(row), width, file.shape(name).back(), end_token, doubtful);
+  const std::size_t tokens = file.shape(name).back();
+  const std::vector<int> ours = beam_search(decoder, prompts.row(row), width, tokens, end_token, doubtful);
   if (doubtful) return file.by_rule(name);
   file.compare(name, std::vector<double>(ours.begin(), ours.end()), exact);
 }

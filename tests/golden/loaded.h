@@ -63,10 +63,12 @@ void load(M& ours, File& file, PlaceOf place_of, const std::string& prefix = "")
     const Place place = place_of(parameter.name);
     const std::string name = prefix + place.tensor;
     const Shape shape = parameter.tensor.shape(), theirs = file.shape(name);
-    expect(theirs == shape.with(0, shape[0] * place.parts), "{} is {}, but {} is {}", name, theirs, parameter.name, shape);
+    expect(theirs == shape.with(0, shape[0] * place.parts), "{} is {}, but {} is {}", name, theirs, parameter.name,
+           shape);
     const std::vector<double> numbers = file.numbers(name);
     const std::span<Real> values = parameter.tensor.mutable_values();
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<Real>(numbers[place.part * values.size() + i]);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = static_cast<Real>(numbers[place.part * values.size() + i]);
     used.insert(name);
   }
   for (const std::string& name : file.names(prefix)) expect(used.contains(name), "{} is no parameter of ours", name);
@@ -82,8 +84,8 @@ void compare_parameters(File& file, const M& ours, PlaceOf place_of, const std::
     if (!file.has(name)) continue;
     const std::vector<double> theirs = file.numbers(name);
     const std::size_t size = parameter.tensor.size();
-    file.compare_numbers(name, as_doubles(numbers(parameter.tensor)), std::span(theirs).subspan(place.part * size, size),
-                         tolerance);
+    file.compare_numbers(name, as_doubles(numbers(parameter.tensor)),
+                         std::span(theirs).subspan(place.part * size, size), tolerance);
   }
 }
 

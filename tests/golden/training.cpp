@@ -1,5 +1,5 @@
-// Thirty micro-batches of the two projects' own training loops: the loss of each, the norm and rate of every update, and
-// the weights at the end.
+// Some tens of micro-batches in the two projects' own training loops: the loss of each, the norm and rate of every
+// update, and the weights at the end.
 #include <cmath>
 #include <numbers>
 

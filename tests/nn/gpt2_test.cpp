@@ -190,11 +190,12 @@ TEST_CASE("GPT-2's errors name the setting, its value and what would do") {
 
   const GPT2 model = make(small());
   CHECK_THROWS_WITH_AS(model.hidden(random_ids(10, 11), 1),
-                       "gpt2: 10 tokens from position 0 need 10 positions, and 9 are learned; shorten the input or slide a "
-                       "window over it",
+                       "gpt2: 10 tokens from position 0 need 10 positions, and 9 are learned; shorten the input or "
+                       "slide a window over it",
                        ShapeError);
   CHECK_THROWS_WITH_AS(model.hidden(random_ids(9, 11), 2),
-                       "gpt2: 9 ids are not 2 rows of equal length; a batch is B·T ids, and neither may be 0", ShapeError);
+                       "gpt2: 9 ids are not 2 rows of equal length; a batch is B·T ids, and neither may be 0",
+                       ShapeError);
   KVCache cache({.n_layers = 2, .n_kv_heads = 3, .head_dim = 4}, 1, 9);
   CHECK_THROWS_WITH_AS(model.hidden(random_ids(9, 11), 1, {.cache = &cache}),
                        "gpt2: there is no cache for this model; give the whole text at each call", ShapeError);
