@@ -23,18 +23,21 @@ void Config::validate() const {
   positive("multiple_of", multiple_of);
   positive("context_length", context_length);
   expect(n_heads % n_kv_heads == 0,
-         "config: n_heads {} is not a multiple of n_kv_heads {}; every key and value head serves a whole group of queries",
+         "config: n_heads {} is not a multiple of n_kv_heads {}; every key and value head serves a whole group of "
+         "queries",
          n_heads, n_kv_heads);
   expect(head_dim != 0 || width % n_heads == 0,
          "config: width {} is not a multiple of n_heads {}; change one of them or set head_dim", width, n_heads);
   expect(resolved_head_dim() % 2 == 0,
          "config: head_dim {} is odd; rotary positions turn pairs, so it must be even (width {} / n_heads {})",
          resolved_head_dim(), width, n_heads);
-  expect(rope_theta > 0 && std::isfinite(rope_theta), "config: rope_theta must be a number above 0, not {}", rope_theta);
+  expect(rope_theta > 0 && std::isfinite(rope_theta), "config: rope_theta must be a number above 0, not {}",
+         rope_theta);
   rope_scaling.validate();
   expect(rope_scaling.kind == RopeScalingKind::none || rope_theta > 1,
          "config: rope_theta must be above 1 for rope_scaling yarn, not {}", rope_theta);
-  expect(norm_epsilon >= 0 && std::isfinite(norm_epsilon), "config: norm_epsilon must be 0 or more, not {}", norm_epsilon);
+  expect(norm_epsilon >= 0 && std::isfinite(norm_epsilon), "config: norm_epsilon must be 0 or more, not {}",
+         norm_epsilon);
   expect(dropout >= 0 && dropout < 1, "config: dropout must be in [0, 1), not {}", dropout);
 }
 
@@ -103,7 +106,8 @@ void from_word(std::string_view word, AttentionKind& kind) {
 const std::vector<Preset>& presets() {
   static const std::vector<Preset> list = {
       {"book", "small enough to follow by hand",
-       {.vocab_size = 13, .width = 32, .n_layers = 2, .n_heads = 4, .n_kv_heads = 2, .hidden = 64, .context_length = 32}},
+       {.vocab_size = 13, .width = 32, .n_layers = 2, .n_heads = 4, .n_kv_heads = 2, .hidden = 64,
+        .context_length = 32}},
       {"stories", "the main job: learns the project's own stories in about two minutes",
        {.width = 128, .n_layers = 4, .n_heads = 4, .n_kv_heads = 2, .context_length = 128}},
       {"shakespeare", "for plays: four layers, context 64",

@@ -45,8 +45,8 @@ struct Config {
   bool attention_bias = false;       // query, key and value have biases, as in Qwen2
   bool query_key_norm = false;       // every head's query and key is normalised before it is turned, as in Qwen3
   bool tied_head = true;             // logits come from the embedding's own matrix
-  double dropout = 0;                // on the embedding, the attention weights and what attention and feed-forward add to
-                                     // the stream; only where the Context has a generator
+  double dropout = 0;                // on the embedding, the attention weights and what attention and feed-forward
+                                     // add to the stream; only where the Context has a generator
   AttentionKind attention = AttentionKind::fused;  // how it is computed; the numbers agree to rounding
   Initialisation initialisation = Initialisation::scaled;
 

@@ -10,8 +10,8 @@ namespace gradus::nn {
 TokenPlaces token_places(const Context& context, std::size_t batch, std::size_t time) {
   const std::span<const int> valid = context.valid;
   expect(valid.empty() || valid.size() == batch * time,
-         "context: valid has {} numbers and must have one for each token of the call: {} rows of {} are {}", valid.size(),
-         batch, time, batch * time);
+         "context: valid has {} numbers and must have one for each token of the call: {} rows of {} are {}",
+         valid.size(), batch, time, batch * time);
   expect(std::ranges::all_of(valid, [](int v) { return v == 0 || v == 1; }),
          "context: valid must hold 1 for a token and 0 for padding, nothing else; it is not added to the scores");
   expect(context.cache == nullptr || context.cache->batch() == batch,

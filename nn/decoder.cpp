@@ -37,7 +37,8 @@ Decoder::Decoder(const Config& settings)
 
 Tensor Decoder::hidden(std::span<const int> ids, std::size_t batch, const Context& context) const {
   expect(batch > 0 && !ids.empty() && ids.size() % batch == 0,
-         "decoder: {} ids are not {} rows of equal length; a batch is B·T ids, and neither may be 0", ids.size(), batch);
+         "decoder: {} ids are not {} rows of equal length; a batch is B·T ids, and neither may be 0", ids.size(),
+         batch);
   const std::size_t time = ids.size() / batch;
   const TokenPlaces places = token_places(context, batch, time);
   for (std::size_t row = 0; row < batch; ++row) {

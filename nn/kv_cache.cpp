@@ -31,7 +31,8 @@ std::size_t KVCache::elements_per_token() const { return 2 * keys_.size() * keys
 std::size_t KVCache::bytes() const { return elements_per_token() * batch() * capacity_ * sizeof(Real); }
 
 // A token is new where the row's count goes up: its place is its position.
-static void write_tokens(const Tensor& from, const TokenPlaces& places, std::span<const std::size_t> lengths, Tensor& to) {
+static void write_tokens(const Tensor& from, const TokenPlaces& places, std::span<const std::size_t> lengths,
+                         Tensor& to) {
   const std::size_t time = from.extent(1), capacity = to.extent(1), width = to.extent(2);
   Real* const destination = to.mutable_values().data();
   for (std::size_t row = 0; row < lengths.size(); ++row) {
@@ -49,11 +50,12 @@ void KVCache::append(std::size_t layer, const Tensor& key, const Tensor& value, 
   expect(layer < keys_.size(), "kv_cache: there is no layer {}; there are {}", layer, keys_.size());
   const Shape expected{batch(), places.visible.size() / batch(), keys_[layer].extent(2)};
   expect(key.shape() == expected && value.shape() == expected,
-         "kv_cache: key {} and value {} must be {}; is the cache another model's?", key.shape(), value.shape(), expected);
+         "kv_cache: key {} and value {} must be {}; is the cache another model's?", key.shape(), value.shape(),
+         expected);
   for (std::size_t row = 0; row < batch(); ++row)
     expect(places.length[row] <= capacity_,
-           "kv_cache: row {} has {} tokens, {} more make {}, and the capacity is {}; make a larger cache, or clear it and "
-           "read the last tokens again",
+           "kv_cache: row {} has {} tokens, {} more make {}, and the capacity is {}; make a larger cache, or clear it "
+           "and read the last tokens again",
            row, lengths_[row], places.length[row] - lengths_[row], places.length[row], capacity_);
   write_tokens(key, places, lengths_, keys_[layer]);
   write_tokens(value, places, lengths_, values_[layer]);

@@ -44,7 +44,8 @@ AttentionShapes attention_shapes(std::string_view op, const Tensor& query, const
          "{}: visible has {} numbers and must have one for each query: {} sequences of {} are {}", op,
          extras.visible.size(), B, T, B * T);
   for (const int keys : extras.visible)
-    expect(keys >= 0 && static_cast<std::size_t>(keys) <= S, "{}: a query cannot see {} keys; there are {}", op, keys, S);
+    expect(keys >= 0 && static_cast<std::size_t>(keys) <= S, "{}: a query cannot see {} keys; there are {}", op, keys,
+           S);
 
   const std::size_t reach = extras.visible.empty() ? S : static_cast<std::size_t>(std::ranges::max(extras.visible));
   return {.B = B, .T = T, .S = S, .H = H, .G = G, .D = D, .group = H / G,

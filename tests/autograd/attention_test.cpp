@@ -117,7 +117,8 @@ TEST_CASE("a bias of −∞ hides a key as a mask does, and a row of nothing els
     problem.bias.mutable_values()[i] = valid[i / 18 * 3 + i % 3] == 1 ? 0 : -std::numeric_limits<Real>::infinity();
   const Tensor masked = problem.fused(valid);
   const std::vector<Real> gradients = problem.gradients(masked);
-  for (const Tensor& y : {problem.fused({}, {.bias = problem.bias}), problem.composed({}, {.bias = problem.bias}).output}) {
+  const AttentionExtras extras{.bias = problem.bias};
+  for (const Tensor& y : {problem.fused({}, extras), problem.composed({}, extras).output}) {
     CHECK(largest_difference(y.values(), masked.values()) < tolerance);
     const std::vector<Real> biased = problem.gradients(y);
     CHECK(largest_difference(std::span(biased).first(gradients.size()), gradients) < tolerance);
@@ -337,8 +338,8 @@ TEST_CASE("attention refuses what does not fit, and says the numbers") {
                        ShapeError);
   for (const int not_a_mask : {-1000000000, -1, 2})
     CHECK_THROWS_WITH_AS(attention(x, x, x, {4, 4}, std::vector<int>(6, not_a_mask)),
-                         "attention: valid must hold 1 for a token and 0 for padding, nothing else; numbers to be added "
-                         "to the scores are another argument, bias",
+                         "attention: valid must hold 1 for a token and 0 for padding, nothing else; numbers to be "
+                         "added to the scores are another argument, bias",
                          ShapeError);
   CHECK_THROWS_WITH_AS(attention(x, x, x, {4, 4}, {}, {.bias = Tensor({3, 3})}),
                        "attention: bias (3, 3) must have a number for each score, (B, H, T, S) = (2, 4, 3, 3); nothing "

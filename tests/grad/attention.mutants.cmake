@@ -17,7 +17,8 @@ mutant(attention values_of_another_head FIND "DV + block.key_at"
 mutant(attention swaps_query_and_key FIND ".b = Q + block.query_at, .b_stride = query_stride"
   REPLACE ".b = K + block.key_at, .b_stride = key_stride")
 mutant(attention assigns_dbias FIND "e.S + s] += ds[s]" REPLACE "e.S + s] = ds[s]")
-mutant(attention dbias_of_another_head FIND "DB[(block.row_at + row) * e.S" REPLACE "DB[(block.b * e.H * e.T + block.first + row) * e.S")
+mutant(attention dbias_of_another_head FIND "DB[(block.row_at + row) * e.S"
+  REPLACE "DB[(block.b * e.H * e.T + block.first + row) * e.S")
 mutant(attention without_dropout_in_dscores FIND "ds[s] *= F[s]" REPLACE "ds[s] *= 1")
 mutant(attention without_dropout_in_dvalue FIND "dropout && s < visible; ++s) p[s] *= F[s]"
   REPLACE "dropout && s < visible; ++s) p[s] *= 1")

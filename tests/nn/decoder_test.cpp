@@ -217,7 +217,8 @@ TEST_CASE("the plain initialisation scales nothing, and biases begin at 0") {
   const Attention& attention = decoder.layers[1].attention;
   double squares = 0;
   for (Real value : attention.output.weight.values()) squares += static_cast<double>(value * value);
-  CHECK(std::sqrt(squares / static_cast<double>(attention.output.weight.size())) == doctest::Approx(0.02).epsilon(0.03));
+  const double n = static_cast<double>(attention.output.weight.size());
+  CHECK(std::sqrt(squares / n) == doctest::Approx(0.02).epsilon(0.03));
   for (Real value : attention.value.bias.values()) CHECK(value == 0);
   for (Real value : attention.key_norm.gain.values()) CHECK(value == 1);
 }
