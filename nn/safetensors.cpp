@@ -236,15 +236,27 @@ Tensor SafetensorsFile::read(const std::string& name) const {
   return tensor;
 }
 
+// Reads all of an F32 or F64 tensor.
+template <class Wanted>
+static void read_floats(const Path& path, const std::string& name, const Entry& entry, std::uint64_t data_begin,
+                        std::span<Wanted> numbers) {
+  check(entry.dtype == "F32" || entry.dtype == "F64", path, name, "cannot read {} as numbers of a tensor, only F32 "
+        "and F64", entry.dtype);
+  std::ifstream stream = open_at(path, data_begin + entry.begin);
+  const bool whole = entry.dtype == "F32" ? read_numbers<float>(stream, numbers) : read_numbers<double>(stream, numbers);
+  check(whole, path, name, changed);
+}
+
 void SafetensorsFile::read_into(const std::string& name, Tensor& tensor) const {
   const Entry& found = entry(name);
   check(shape(name) == tensor.shape(), path_, name, "expected shape {}, found {}", tensor.shape(), shape(name));
-  check(found.dtype == "F32" || found.dtype == "F64", path_, name, "cannot read {} as numbers of a tensor, only F32 "
-        "and F64", found.dtype);
-  std::ifstream stream = open_at(path_, data_begin_ + found.begin);
-  const std::span<Real> values = tensor.mutable_values();
-  const bool whole = found.dtype == "F32" ? read_numbers<float>(stream, values) : read_numbers<double>(stream, values);
-  check(whole, path_, name, changed);
+  read_floats(path_, name, found, data_begin_, tensor.mutable_values());
+}
+
+std::vector<double> SafetensorsFile::numbers(const std::string& name) const {
+  std::vector<double> numbers(shape(name).size());
+  read_floats(path_, name, entry(name), data_begin_, std::span(numbers));
+  return numbers;
 }
 
 std::vector<std::int64_t> SafetensorsFile::integers(const std::string& name) const {

@@ -47,6 +47,8 @@ class SafetensorsFile {
   Tensor read(const std::string& name) const;
   // The same, into the values of a tensor that must have the file's shape.
   void read_into(const std::string& name, Tensor& tensor) const;
+  // The numbers of an F32 or F64 tensor as they are in the file, whatever Real is; row-major.
+  std::vector<double> numbers(const std::string& name) const;
   // The numbers of an I64 tensor, row-major.
   std::vector<std::int64_t> integers(const std::string& name) const;
 
