@@ -1,6 +1,7 @@
 // Heads, rotary positions and attention.
 #include "autograd/ops/attention.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -8,7 +9,7 @@
 #include "autograd/ops/repeat_heads.h"
 #include "autograd/ops/rope.h"
 #include "nn/attention.h"
-#include "tests/golden/golden.h"
+#include "tests/golden/upstream.h"
 
 namespace gradus::golden {
 
@@ -51,15 +52,6 @@ static void read_rope(File& file, RopePairing pairing) {
   }
 }
 
-static RopeScaling scaling_of(const Json& settings) {
-  return {.kind = RopeScalingKind::yarn,
-          .factor = settings.at("factor"),
-          .original_context = settings.at("original_max_position_embeddings"),
-          .beta_fast = settings.at("beta_fast"),
-          .beta_slow = settings.at("beta_slow"),
-          .attention_factor = settings.at("attention_factor")};
-}
-
 // Positions go into the ten thousands, where an angle of double has lost four digits.
 static constexpr Tolerance far_position{1e-10, 2e-6};
 
@@ -100,8 +92,7 @@ static void read_attention(File& file, bool nan_spreads) {
     const bool with_past = c.has("k_past"), with_mask = c.has("mask");
     const Tensor q = c.heads("q"), k = c.heads("k"), v = c.heads("v");
     const Tensor k_past = with_past ? c.heads("k_past") : Tensor(), v_past = with_past ? c.heads("v_past") : Tensor();
-    const Tensor all_k = with_past ? concat({k_past, k}, 1) : k, all_v = with_past ? concat({v_past, v}, 1) : v;
-    const std::size_t past = all_k.extent(1) - S;
+    const std::size_t past = with_past ? k_past.extent(1) : 0;
     const std::vector<int> mask = with_mask ? c.ids("mask") : std::vector<int>();
     const std::vector<int> dead = with_mask ? c.ids("dead_rows") : std::vector<int>(B * S);
 
