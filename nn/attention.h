@@ -1,12 +1,11 @@
 // Causal grouped-query attention with rotary positions.
 #pragma once
 
-#include <vector>
-
 #include "autograd/ops/attention.h"
 #include "autograd/ops/rope.h"
 #include "nn/context.h"
 #include "nn/linear.h"
+#include "nn/rms_norm.h"
 
 namespace gradus::nn {
 
@@ -20,20 +19,28 @@ struct AttentionOptions {
   std::size_t head_dim;    // D
   RopePairing pairing = RopePairing::adjacent;
   AttentionKind kind = AttentionKind::fused;
+  bool bias = false;            // on query, key and value, not on the output
+  bool query_key_norm = false;  // every head's query and key is normalised before it is turned
+  double norm_epsilon = 1e-5;
+  double dropout = 0;     // on the weights
+  std::size_t layer = 0;  // which of the cache's layers is this one's
 };
 
 struct Attention {
-  Linear query;   // (H·D, C)
-  Linear key;     // (G·D, C)
-  Linear value;   // (G·D, C)
-  Linear output;  // (C, H·D)
+  Linear query;        // (H·D, C)
+  Linear key;          // (G·D, C)
+  Linear value;        // (G·D, C)
+  Linear output;       // (C, H·D)
+  RMSNorm query_norm;  // (D), one gain for all heads, or undefined
+  RMSNorm key_norm;    // (D), likewise
   AttentionOptions options;
 
   explicit Attention(const AttentionOptions& options);
 
-  // (B, T, C) → (B, T, C)
+  // (B, T, C) → (B, T, C). With a cache, the tokens' keys and values are written to it, and queries see its rows.
+  // Errors: those of token_places and KVCache::append.
   Tensor operator()(const Tensor& x, const RopeTable& table, const Context& context = {}) const;
-  // The weights each query gives to each key, (B, H, T, T), for whoever wants to look.
+  // The weights each query gives to each key, (B, H, T, S), for whoever wants to look.
   Tensor weights(const Tensor& x, const RopeTable& table, const Context& context = {}) const;
 
   static void fields(auto& self, auto&& visit) {
@@ -41,7 +48,12 @@ struct Attention {
     visit("key", self.key);
     visit("value", self.value);
     visit("output", self.output);
+    visit("query_norm", self.query_norm);
+    visit("key_norm", self.key_norm);
   }
+
+ private:
+  AttentionResult attend(const Tensor& x, const RopeTable& table, const Context& context, AttentionKind kind) const;
 };
 
 }  // namespace gradus::nn

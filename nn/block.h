@@ -16,14 +16,15 @@ struct Block {
   Attention attention;
   RMSNorm feed_forward_norm;
   SwiGLU feed_forward;
-  double dropout;
+  double dropout;  // on what is added to the stream
 
-  Block(const AttentionOptions& options, std::size_t hidden, double epsilon, double dropout_probability)
-      : attention_norm(options.width, epsilon),
+  // The norms' epsilon and the dropout are those of the attention.
+  Block(const AttentionOptions& options, std::size_t hidden)
+      : attention_norm(options.width, options.norm_epsilon),
         attention(options),
-        feed_forward_norm(options.width, epsilon),
+        feed_forward_norm(options.width, options.norm_epsilon),
         feed_forward(options.width, hidden),
-        dropout(dropout_probability) {}
+        dropout(options.dropout) {}
 
   // (B, T, C) → (B, T, C)
   Tensor operator()(const Tensor& x, const RopeTable& table, const Context& context = {}) const {

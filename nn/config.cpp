@@ -23,35 +23,49 @@ void Config::validate() const {
   positive("multiple_of", multiple_of);
   positive("context_length", context_length);
   expect(n_heads % n_kv_heads == 0,
-         "config: n_heads {} is not a multiple of n_kv_heads {}; every key and value head serves a whole group of queries",
+         "config: n_heads {} is not a multiple of n_kv_heads {}; every key and value head serves a whole group of "
+         "queries",
          n_heads, n_kv_heads);
   expect(head_dim != 0 || width % n_heads == 0,
          "config: width {} is not a multiple of n_heads {}; change one of them or set head_dim", width, n_heads);
   expect(resolved_head_dim() % 2 == 0,
          "config: head_dim {} is odd; rotary positions turn pairs, so it must be even (width {} / n_heads {})",
          resolved_head_dim(), width, n_heads);
-  expect(rope_theta > 0 && std::isfinite(rope_theta), "config: rope_theta must be a number above 0, not {}", rope_theta);
-  expect(norm_epsilon >= 0 && std::isfinite(norm_epsilon), "config: norm_epsilon must be 0 or more, not {}", norm_epsilon);
+  expect(rope_theta > 0 && std::isfinite(rope_theta), "config: rope_theta must be a number above 0, not {}",
+         rope_theta);
+  rope_scaling.validate();
+  expect(rope_scaling.kind == RopeScalingKind::none || rope_theta > 1,
+         "config: rope_theta must be above 1 for rope_scaling yarn, not {}", rope_theta);
+  expect(norm_epsilon >= 0 && std::isfinite(norm_epsilon), "config: norm_epsilon must be 0 or more, not {}",
+         norm_epsilon);
   expect(dropout >= 0 && dropout < 1, "config: dropout must be in [0, 1), not {}", dropout);
 }
 
 std::vector<ParameterCount> Config::parameter_table() const {
   const std::size_t queries = n_heads * resolved_head_dim(), keys = n_kv_heads * resolved_head_dim();
   const std::size_t inner = resolved_hidden();
-  std::vector<ParameterCount> table = {
-      {"embedding.weight", {vocab_size, width}, 1},
-      {"layers.N.attention_norm.gain", {width}, n_layers},
-      {"layers.N.attention.query.weight", {queries, width}, n_layers},
-      {"layers.N.attention.key.weight", {keys, width}, n_layers},
-      {"layers.N.attention.value.weight", {keys, width}, n_layers},
-      {"layers.N.attention.output.weight", {width, queries}, n_layers},
-      {"layers.N.feed_forward_norm.gain", {width}, n_layers},
-      {"layers.N.feed_forward.gate.weight", {inner, width}, n_layers},
-      {"layers.N.feed_forward.up.weight", {inner, width}, n_layers},
-      {"layers.N.feed_forward.down.weight", {width, inner}, n_layers},
-      {"norm.gain", {width}, 1},
+  std::vector<ParameterCount> table;
+  const auto once = [&](const char* name, const Shape& shape) { table.push_back({name, shape, 1}); };
+  const auto each = [&](const char* name, const Shape& shape) {
+    table.push_back({std::string("layers.N.") + name, shape, n_layers});
   };
-  if (!tied_head) table.push_back({"head.weight", {vocab_size, width}, 1});
+  once("embedding.weight", {vocab_size, width});
+  each("attention_norm.gain", {width});
+  each("attention.query.weight", {queries, width});
+  if (attention_bias) each("attention.query.bias", {queries});
+  each("attention.key.weight", {keys, width});
+  if (attention_bias) each("attention.key.bias", {keys});
+  each("attention.value.weight", {keys, width});
+  if (attention_bias) each("attention.value.bias", {keys});
+  each("attention.output.weight", {width, queries});
+  if (query_key_norm) each("attention.query_norm.gain", {resolved_head_dim()});
+  if (query_key_norm) each("attention.key_norm.gain", {resolved_head_dim()});
+  each("feed_forward_norm.gain", {width});
+  each("feed_forward.gate.weight", {inner, width});
+  each("feed_forward.up.weight", {inner, width});
+  each("feed_forward.down.weight", {width, inner});
+  once("norm.gain", {width});
+  if (!tied_head) once("head.weight", {vocab_size, width});
   return table;
 }
 
@@ -62,7 +76,9 @@ std::size_t Config::parameter_count() const {
 }
 
 std::string_view word_of(RopePairing pairing) { return pairing == RopePairing::adjacent ? "adjacent" : "half"; }
+std::string_view word_of(RopeScalingKind kind) { return kind == RopeScalingKind::none ? "none" : "yarn"; }
 std::string_view word_of(AttentionKind kind) { return kind == AttentionKind::composed ? "composed" : "fused"; }
+std::string_view word_of(Initialisation choice) { return choice == Initialisation::scaled ? "scaled" : "plain"; }
 
 template <class Choice>
 static void choose(std::string_view field, std::string_view word, Choice& choice, Choice first, Choice second) {
@@ -75,6 +91,14 @@ void from_word(std::string_view word, RopePairing& pairing) {
   choose("rope_pairing", word, pairing, RopePairing::adjacent, RopePairing::half);
 }
 
+void from_word(std::string_view word, RopeScalingKind& kind) {
+  choose("rope_scaling", word, kind, RopeScalingKind::none, RopeScalingKind::yarn);
+}
+
+void from_word(std::string_view word, Initialisation& initialisation) {
+  choose("initialisation", word, initialisation, Initialisation::scaled, Initialisation::plain);
+}
+
 void from_word(std::string_view word, AttentionKind& kind) {
   choose("attention", word, kind, AttentionKind::composed, AttentionKind::fused);
 }
@@ -82,14 +106,26 @@ void from_word(std::string_view word, AttentionKind& kind) {
 const std::vector<Preset>& presets() {
   static const std::vector<Preset> list = {
       {"book", "small enough to follow by hand",
-       {.vocab_size = 13, .width = 32, .n_layers = 2, .n_heads = 4, .n_kv_heads = 2, .hidden = 64, .context_length = 32}},
+       {.vocab_size = 13, .width = 32, .n_layers = 2, .n_heads = 4, .n_kv_heads = 2, .hidden = 64,
+        .context_length = 32}},
       {"stories", "the main job: learns the project's own stories in about two minutes",
        {.width = 128, .n_layers = 4, .n_heads = 4, .n_kv_heads = 2, .context_length = 128}},
       {"shakespeare", "for plays: four layers, context 64",
        {.width = 128, .n_layers = 4, .n_heads = 4, .n_kv_heads = 4, .context_length = 64}},
+      {"stories260k", "the smallest of llama2.c's models of children's stories",
+       {.vocab_size = 512, .width = 64, .n_layers = 5, .n_heads = 8, .n_kv_heads = 4, .hidden = 172,
+        .context_length = 512}},
       {"minimind", "the 26 M parameter model of the MiniMind project",
        {.vocab_size = 6400, .width = 512, .n_layers = 8, .n_heads = 8, .n_kv_heads = 2, .hidden = 1408,
         .context_length = 32768, .rope_theta = 1e6, .rope_pairing = RopePairing::half}},
+      {"minimind-3", "the 64 M parameter model of the MiniMind project, with normalised queries and keys",
+       {.vocab_size = 6400, .width = 768, .n_layers = 8, .n_heads = 8, .n_kv_heads = 4, .head_dim = 96, .hidden = 2432,
+        .context_length = 32768, .rope_theta = 1e6, .rope_pairing = RopePairing::half, .norm_epsilon = 1e-6,
+        .query_key_norm = true}},
+      {"happy", "the 83 M parameter model of the book Happy-LLM",
+       {.vocab_size = 6144, .width = 768, .n_layers = 12, .n_heads = 16, .n_kv_heads = 8, .context_length = 512}},
+      {"happy-215m", "the 215 M parameter model of the book Happy-LLM",
+       {.vocab_size = 6144, .width = 1024, .n_layers = 18, .n_heads = 16, .n_kv_heads = 8, .context_length = 512}},
   };
   return list;
 }

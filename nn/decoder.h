@@ -23,13 +23,17 @@ struct Decoder {
   // Parameters of the right shapes, uninitialised. Errors: those of Config::validate.
   explicit Decoder(const Config& config);
 
-  // ids (B·T), one row of the batch after the other → (B, T, C), after the final norm.
-  // Errors: an id outside the vocabulary; ids that are not whole rows; a row longer than the context.
+  // ids (B·T), one row of the batch after the other → (B, T, C), after the final norm. Padding may have any id; what
+  // comes out for it means nothing, and nothing of it reaches a token. With a cache the rows go on behind what it has,
+  // and these tokens are added to it.
+  // Errors: an id outside the vocabulary; ids that are not whole rows; a row longer than the context, or than the
+  // cache; a cache while gradients are recorded; those of token_places.
   Tensor hidden(std::span<const int> ids, std::size_t batch, const Context& context = {}) const;
   // (…, C) → (…, V), for as many rows as one wants.
   Tensor logits(const Tensor& h) const { return head(h); }
   // Mean surprise of the targets (B·T) in nats, ignore_index left out → (). Never holds all logits at once.
-  Tensor loss(std::span<const int> ids, std::span<const int> targets, std::size_t batch, const Context& context = {}) const;
+  Tensor loss(std::span<const int> ids, std::span<const int> targets, std::size_t batch,
+              const Context& context = {}) const;
 
   // Switches every layer between the composed and the fused operation; the numbers agree to rounding.
   void set_attention(AttentionKind kind);
@@ -46,9 +50,7 @@ struct Decoder {
   mutable RopeTable table_;  // as many rows as the longest position used so far
 };
 
-// Weights from N(0, 0.02), gains 1; the two projections that add to the residual stream, attention.output and
-// feed_forward.down, from N(0, 0.02 / √(2 L)), so that the stream's variance does not grow with the depth.
-// Radford et al., "Language Models are Unsupervised Multitask Learners" (2019), section 2.3.
+// Fills every parameter as Config::initialisation says.
 void initialise(Decoder& decoder, Rng& rng);
 
 }  // namespace gradus::nn

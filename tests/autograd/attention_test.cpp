@@ -31,7 +31,7 @@ double largest_difference(std::span<const Real> a, std::span<const Real> b) {
 
 struct Problem {
   std::size_t B, T, S, H, G, D;
-  Tensor query, key, value, cotangent;
+  Tensor query, key, value, cotangent, bias;
 
   Problem(std::size_t b, std::size_t t, std::size_t s, std::size_t h, std::size_t g, std::size_t d)
       : B(b), T(t), S(s), H(h), G(g), D(d) {
@@ -40,18 +40,21 @@ struct Problem {
     key = random_uniform({B, S, G * D}, rng, -2, 2).set_requires_grad();
     value = random_uniform({B, S, G * D}, rng).set_requires_grad();
     cotangent = random_uniform({B, T, H * D}, rng);
+    bias = random_uniform({B, H, T, S}, rng, -2, 2).set_requires_grad();
   }
 
-  Tensor fused(std::span<const int> valid = {}) const { return attention(query, key, value, {H, G}, valid); }
-  AttentionResult composed(std::span<const int> valid = {}) const {
-    return attention_composed(query, key, value, {H, G}, valid);
+  Tensor fused(std::span<const int> valid = {}, const AttentionExtras& extras = {}) const {
+    return attention(query, key, value, {H, G}, valid, extras);
+  }
+  AttentionResult composed(std::span<const int> valid = {}, const AttentionExtras& extras = {}) const {
+    return attention_composed(query, key, value, {H, G}, valid, extras);
   }
 
-  // The gradients of query, key and value, one after the other.
+  // The gradients of query, key, value and, where there is one, bias, one after the other.
   std::vector<Real> gradients(const Tensor& y) {
     y.backward(cotangent);
     std::vector<Real> all;
-    for (Tensor* x : {&query, &key, &value}) {
+    for (Tensor* x : {&query, &key, &value, &bias}) {
       all.insert(all.end(), x->grad().begin(), x->grad().end());
       x->clear_grad();
     }
@@ -72,31 +75,92 @@ std::vector<int> padded(std::size_t B, std::size_t S) {
 
 }  // namespace
 
-TEST_CASE("fused attention equals its composition, in value and gradients") {
+// 0 … S keys for each query.
+static std::vector<int> numbers_of_keys(std::size_t queries, std::size_t S) {
+  Rng rng(queries + S);
+  std::vector<int> visible(queries);
+  for (int& keys : visible) keys = static_cast<int>(rng.below(S + 1));
+  return visible;
+}
+
+TEST_CASE("fused attention equals its composition, in value and gradients, with every mask, bias and dropout") {
   const std::size_t shapes[][6] = {{1, 1, 1, 1, 1, 1},    {2, 3, 3, 2, 1, 2},    {4, 5, 5, 4, 2, 3},
                                    {4, 5, 8, 4, 4, 2},    {4, 1, 7, 4, 1, 5},    {1, 31, 31, 2, 2, 4},
                                    {1, 32, 32, 2, 1, 4},  {2, 33, 33, 2, 1, 4},  {4, 70, 75, 4, 2, 8},
-                                   {1, 130, 130, 1, 1, 3}, {4, 200, 333, 2, 1, 16}};
+                                   {1, 130, 130, 1, 1, 3}, {4, 40, 333, 2, 1, 16}};
   for (const auto& [B, T, S, H, G, D] : shapes)
-    for (const bool with_padding : {false, true}) {
-      INFO("B ", B, ", T ", T, ", S ", S, ", H ", H, ", G ", G, ", D ", D, ", padding ", with_padding);
-      Problem problem(B, T, S, H, G, D);
-      const std::vector<int> valid = with_padding ? padded(B, S) : std::vector<int>{};
-      const Tensor fused = problem.fused(valid), composed = problem.composed(valid).output;
-      CHECK(largest_difference(fused.values(), composed.values()) < tolerance);
-      CHECK(largest_difference(problem.gradients(fused), problem.gradients(composed)) < 10 * tolerance);
-    }
+    for (const bool with_padding : {false, true})
+      for (const bool with_visible : {false, true})
+        for (const bool with_bias : {false, true})
+          for (const double p : {0.0, 0.3}) {
+            INFO("B ", B, ", T ", T, ", S ", S, ", H ", H, ", G ", G, ", D ", D, ", padding ", with_padding,
+                 ", visible ", with_visible, ", bias ", with_bias, ", dropout ", p);
+            Problem problem(B, T, S, H, G, D);
+            const std::vector<int> valid = with_padding ? padded(B, S) : std::vector<int>{};
+            const std::vector<int> visible = with_visible ? numbers_of_keys(B * T, S) : std::vector<int>{};
+            Rng fused_rng(6), composed_rng(6);
+            AttentionExtras extras{.dropout = p, .rng = &fused_rng, .visible = visible};
+            if (with_bias) extras.bias = problem.bias;
+            const Tensor fused = problem.fused(valid, extras);
+            extras.rng = &composed_rng;
+            const Tensor composed = problem.composed(valid, extras).output;
+            CHECK(fused_rng.state() == composed_rng.state());
+            CHECK(largest_difference(fused.values(), composed.values()) < tolerance);
+            CHECK(largest_difference(problem.gradients(fused), problem.gradients(composed)) < 10 * tolerance);
+          }
+}
+
+TEST_CASE("a bias of −∞ hides a key as a mask does, and a row of nothing else gives zeros and zero gradient") {
+  Problem problem(2, 3, 3, 2, 1, 2);
+  const std::vector<int> valid{1, 0, 1, 0, 0, 0};
+  for (std::size_t i = 0; i < problem.bias.size(); ++i)
+    problem.bias.mutable_values()[i] = valid[i / 18 * 3 + i % 3] == 1 ? 0 : -std::numeric_limits<Real>::infinity();
+  const Tensor masked = problem.fused(valid);
+  const std::vector<Real> gradients = problem.gradients(masked);
+  const AttentionExtras extras{.bias = problem.bias};
+  for (const Tensor& y : {problem.fused({}, extras), problem.composed({}, extras).output}) {
+    CHECK(largest_difference(y.values(), masked.values()) < tolerance);
+    const std::vector<Real> biased = problem.gradients(y);
+    CHECK(largest_difference(std::span(biased).first(gradients.size()), gradients) < tolerance);
+  }
+}
+
+TEST_CASE("keys that no query sees are not read") {
+  Problem problem(2, 3, 6, 2, 1, 4);
+  const std::vector<int> visible{2, 3, 4, 1, 0, 3};
+  const Tensor before = problem.fused({}, {.visible = visible});
+  for (Tensor* x : {&problem.key, &problem.value})
+    for (std::size_t b = 0; b < 2; ++b)
+      std::ranges::fill(x->mutable_values().subspan((b * 6 + 4 - b) * 4, (2 + b) * 4),
+                        std::numeric_limits<Real>::quiet_NaN());
+  CHECK(largest_difference(problem.fused({}, {.visible = visible}).values(), before.values()) == 0);
+}
+
+TEST_CASE("dropout on the weights keeps the mean of the output, and draws nothing at 0") {
+  const Tensor query = Tensor::zeros({1, 1, 1}), key = Tensor::zeros({1, 20000, 1});
+  const Tensor value = Tensor::full({1, 20000, 1}, 1);
+  Rng rng(3);
+  const double y = static_cast<double>(attention(query, key, value, {1, 1}, {}, {.dropout = 0.5, .rng = &rng}).item());
+  CHECK(y != doctest::Approx(1).epsilon(1e-5));
+  CHECK(y == doctest::Approx(1).epsilon(5 / std::sqrt(20000.0)));
+  const Rng::State before = rng.state();
+  CHECK(attention(query, key, value, {1, 1}, {}, {.dropout = 0, .rng = &rng}).item() == doctest::Approx(1));
+  CHECK(rng.state() == before);
 }
 
 TEST_CASE("fused attention is the same on every number of threads") {
   const std::size_t threads = thread_count();
   Problem problem(3, 70, 70, 4, 2, 16);
   set_thread_count(1);
-  const Tensor alone = problem.fused();
+  const auto dropped = [&] {
+    Rng rng(8);
+    return problem.fused({}, {.bias = problem.bias, .dropout = 0.2, .rng = &rng});
+  };
+  const Tensor alone = dropped();
   const std::vector<Real> alone_gradients = problem.gradients(alone);
   for (const std::size_t count : {2, 3, 7, 16}) {
     set_thread_count(count);
-    const Tensor y = problem.fused();
+    const Tensor y = dropped();
     CHECK(largest_difference(y.values(), alone.values()) < tolerance);
     CHECK(largest_difference(problem.gradients(y), alone_gradients) < tolerance);
   }
@@ -152,14 +216,15 @@ TEST_CASE("neighbouring query heads share a key and value head") {
 }
 
 TEST_CASE("grouped heads equal as many heads with keys and values repeated, in value and gradients") {
-  for (const std::size_t G : {4, 2, 1}) {
-    CAPTURE(G);
-    Problem problem(2, 5, 7, 4, G, 3);
-    const auto repeated = [&](const Tensor& x) {
-      return reshape(repeat_heads(reshape(x, {2, 7, G, 3}), 4 / G), {2, 7, 12});
+  const std::size_t heads[][2] = {{4, 4}, {4, 2}, {4, 1}, {6, 3}};
+  for (const auto& [H, G] : heads) {
+    INFO("H ", H, ", G ", G);
+    Problem problem(2, 5, 7, H, G, 3);
+    const auto repeated = [&, n = H / G, groups = G](const Tensor& x) {
+      return reshape(repeat_heads(reshape(x, {2, 7, groups, 3}), n), {2, 7, n * groups * 3});
     };
     const Tensor grouped = problem.fused();
-    const Tensor whole = attention(problem.query, repeated(problem.key), repeated(problem.value), {4, 4});
+    const Tensor whole = attention(problem.query, repeated(problem.key), repeated(problem.value), {H, H});
     CHECK(largest_difference(grouped.values(), whole.values()) < tolerance);
     CHECK(largest_difference(problem.gradients(grouped), problem.gradients(whole)) < 10 * tolerance);
   }
@@ -271,6 +336,21 @@ TEST_CASE("attention refuses what does not fit, and says the numbers") {
   CHECK_THROWS_WITH_AS(attention(x, x, x, {4, 4}, std::vector<int>(5, 1)),
                        "attention: valid has 5 numbers and must have one for each key: 2 sequences of 3 are 6",
                        ShapeError);
-  CHECK_THROWS_WITH_AS(attention(x, x, x, {4, 4}, std::vector<int>(6, 2)),
-                       "attention: valid must hold 1 for a token and 0 for padding, nothing else", ShapeError);
+  for (const int not_a_mask : {-1000000000, -1, 2})
+    CHECK_THROWS_WITH_AS(attention(x, x, x, {4, 4}, std::vector<int>(6, not_a_mask)),
+                         "attention: valid must hold 1 for a token and 0 for padding, nothing else; numbers to be "
+                         "added to the scores are another argument, bias",
+                         ShapeError);
+  CHECK_THROWS_WITH_AS(attention(x, x, x, {4, 4}, {}, {.bias = Tensor({3, 3})}),
+                       "attention: bias (3, 3) must have a number for each score, (B, H, T, S) = (2, 4, 3, 3); nothing "
+                       "is broadcast",
+                       ShapeError);
+  CHECK_THROWS_WITH_AS(attention(x, x, x, {4, 4}, {}, {.dropout = 1}),
+                       "attention: dropout must be at least 0 and below 1, not 1", ShapeError);
+  const std::vector<int> visible{1, 2, 3, 1, 2, 4};
+  CHECK_THROWS_WITH_AS(attention(x, x, x, {4, 4}, {}, {.visible = std::span(visible).first(5)}),
+                       "attention: visible has 5 numbers and must have one for each query: 2 sequences of 3 are 6",
+                       ShapeError);
+  CHECK_THROWS_WITH_AS(attention(x, x, x, {4, 4}, {}, {.visible = visible}),
+                       "attention: a query cannot see 4 keys; there are 3", ShapeError);
 }

@@ -36,4 +36,23 @@ GRAD_CHECK(attention) {
   }
   const Tensor x = table.uniform({2, 3, 4});
   table.check({{"x", x}}, [=] { return attention(x, x, x, {2, 2}); });
+
+  const Tensor query = table.uniform({2, 3, 8}, -2, 2), key = table.uniform({2, 5, 4}, -2, 2);
+  const Tensor value = table.uniform({2, 5, 4}), bias = table.uniform({2, 4, 3, 5}, -2, 2);
+  const std::vector<int> valid{1, 1, 0, 1, 1, 0, 0, 0, 1, 1}, visible{2, 0, 5, 1, 3, 4};
+  const auto check = [&](std::span<const int> tokens, std::span<const int> visible_keys, bool biased, double dropout) {
+    std::vector<gradus::NamedTensor> inputs{{"query", query}, {"key", key}, {"value", value}};
+    if (biased) inputs.push_back({"bias", bias});
+    table.check(inputs, [=] {
+      Rng rng(5);
+      return attention(query, key, value, {4, 2}, tokens,
+                       {.bias = biased ? bias : Tensor(), .dropout = dropout, .rng = &rng, .visible = visible_keys});
+    });
+  };
+  check({}, {}, true, 0);
+  check(valid, {}, true, 0);
+  check({}, {}, false, 0.3);
+  check(valid, {}, true, 0.3);
+  check({}, visible, false, 0);
+  check({}, visible, true, 0.3);
 }

@@ -8,7 +8,7 @@ mutant(attention assigns_dkey FIND ".c = DK + block.key_at, .c_stride = key_stri
             .alpha = inv_sqrt_d")
 mutant(attention assigns_dvalue FIND ".c = DV + block.key_at, .c_stride = key_stride,
             .beta = 1" REPLACE ".c = DV + block.key_at, .c_stride = key_stride")
-mutant(attention sees_the_future_in_backward FIND "? 0 : e.visible(block.first + row)" REPLACE "? 0 : block.keys")
+mutant(attention sees_the_future_in_backward FIND "? 0 : e.visible(block.b, block.first + row)" REPLACE "? 0 : block.keys")
 mutant(attention divides_by_nothing_in_dead_rows FIND "log_sum_row == -infinity ? 0 : e.visible" REPLACE "e.visible")
 mutant(attention heads_modulo_in_dkey FIND ".c = DK + block.key_at"
   REPLACE ".c = DK + (block.key_at - block.key_at % key_stride) + block.query_at % key_stride")
@@ -16,3 +16,13 @@ mutant(attention values_of_another_head FIND "DV + block.key_at"
   REPLACE "DV + (block.key_at - block.key_at % key_stride)")
 mutant(attention swaps_query_and_key FIND ".b = Q + block.query_at, .b_stride = query_stride"
   REPLACE ".b = K + block.key_at, .b_stride = key_stride")
+mutant(attention assigns_dbias FIND "e.S + s] += ds[s]" REPLACE "e.S + s] = ds[s]")
+mutant(attention dbias_of_another_head FIND "DB[(block.row_at + row) * e.S"
+  REPLACE "DB[(block.b * e.H * e.T + block.first + row) * e.S")
+mutant(attention without_dropout_in_dscores FIND "ds[s] *= F[s]" REPLACE "ds[s] *= 1")
+mutant(attention without_dropout_in_dvalue FIND "dropout && s < visible; ++s) p[s] *= F[s]"
+  REPLACE "dropout && s < visible; ++s) p[s] *= 1")
+mutant(attention draws_of_another_row_in_backward
+  FIND "dropout_factors(*dropout, block.row_at + row, e.S, visible, F);
+        for" REPLACE "dropout_factors(*dropout, block.row_at, e.S, visible, F);
+        for")

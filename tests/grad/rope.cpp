@@ -13,7 +13,8 @@ GRAD_CHECK(rope) {
     table.check({{"x", one_head}}, [=] { return rope(one_head, four, pairing); });
     table.check({{"x", three_heads}}, [=] { return rope(three_heads, four, pairing, 5); });
     table.check({{"x", three_heads}}, [=] { return rope(three_heads, four, pairing, positions); });
-    const RopeScaling stretched{.kind = RopeScalingKind::yarn, .factor = 2, .original_context = 4, .attention_factor = 1.5};
+    const RopeScaling stretched{.kind = RopeScalingKind::yarn, .factor = 2, .original_context = 4,
+                                .attention_factor = 1.5};
     const RopeTable scaled = rope_table(8, 4, 100, stretched);
     table.check({{"x", three_heads}}, [=] { return rope(three_heads, scaled, pairing, 5); });
     table.check({{"x", one_point}}, [=] { return rope(one_point, two, pairing, 2); });

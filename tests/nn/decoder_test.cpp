@@ -71,20 +71,43 @@ TEST_CASE("an untied head is a parameter of its own, a tied one is not") {
   CHECK(count_parameters(Decoder(config)) == 19008 + 13 * 32);
 }
 
-TEST_CASE("the parameter formula equals the module's own count, name for name, for every preset") {
+TEST_CASE("biases and norms of queries and keys are parameters where the settings ask for them") {
+  Config config = book();
+  config.n_layers = 1;
+  config.head_dim = 6;
+  config.attention_bias = config.query_key_norm = true;
+  std::vector<std::string> found;
+  for (const Parameter& parameter : parameters(Decoder(config)))
+    if (parameter.name.starts_with("layers.0.attention."))
+      found.push_back(parameter.name.substr(19) + " " + parameter.tensor.shape().text());
+  CHECK(found == std::vector<std::string>{"query.weight (24, 32)", "query.bias (24)", "key.weight (12, 32)",
+                                          "key.bias (12)", "value.weight (12, 32)", "value.bias (12)",
+                                          "output.weight (32, 24)", "query_norm.gain (6)", "key_norm.gain (6)"});
+}
+
+TEST_CASE("the parameter formula equals the module's own list, name for name, for every preset and setting") {
   for (const Preset& preset : presets()) {
-    for (bool tied : {true, false}) {
-      CAPTURE(preset.name);
-      Config config = preset.config;
-      config.tied_head = tied;
-      const Decoder decoder(config);
-      CHECK(config.parameter_count() == count_parameters(decoder));
-      std::size_t tensors = 0;
-      for (const ParameterCount& row : config.parameter_table()) tensors += row.copies;
-      CHECK(tensors == parameters(decoder).size());
-    }
+    if (preset.config.parameter_count() > 100000000) continue;
+    for (const bool tied : {true, false})
+      for (const bool more : {true, false}) {
+        INFO(preset.name, ", tied ", tied, ", more ", more);
+        Config config = preset.config;
+        config.tied_head = tied;
+        if (more) config.attention_bias = config.query_key_norm = true;
+        const Decoder decoder(config);
+        CHECK(config.parameter_count() == count_parameters(decoder));
+        std::vector<std::string> formula, modules;
+        for (const ParameterCount& row : config.parameter_table())
+          formula.push_back(row.name + " " + row.shape.text());
+        for (const Parameter& parameter : parameters(decoder)) {
+          std::string name = parameter.name;
+          if (name.starts_with("layers.") && !name.starts_with("layers.0.")) continue;
+          if (name.starts_with("layers.0.")) name = "layers.N." + name.substr(9);
+          modules.push_back(name + " " + parameter.tensor.shape().text());
+        }
+        CHECK(formula == modules);
+      }
   }
-  CHECK(find_preset("minimind").config.parameter_count() == 25829888);
 }
 
 TEST_CASE("a model too large for any memory is counted all the same") {
@@ -182,6 +205,35 @@ TEST_CASE("initialise scales the two projections into the residual stream, and n
     CHECK(std::sqrt(squares / n) == doctest::Approx(expected).epsilon(5 / std::sqrt(2 * n)));
     CHECK(std::abs(sum / n) < 5 * expected / std::sqrt(n));
   }
+}
+
+TEST_CASE("the plain initialisation scales nothing, and biases begin at 0") {
+  Config config = find_preset("shakespeare").config;
+  config.initialisation = Initialisation::plain;
+  config.attention_bias = config.query_key_norm = true;
+  Decoder decoder(config);
+  Rng rng(1);
+  initialise(decoder, rng);
+  const Attention& attention = decoder.layers[1].attention;
+  double squares = 0;
+  for (Real value : attention.output.weight.values()) squares += static_cast<double>(value * value);
+  const double n = static_cast<double>(attention.output.weight.size());
+  CHECK(std::sqrt(squares / n) == doctest::Approx(0.02).epsilon(0.03));
+  for (Real value : attention.value.bias.values()) CHECK(value == 0);
+  for (Real value : attention.key_norm.gain.values()) CHECK(value == 1);
+}
+
+TEST_CASE("normalised queries and keys make a model blind to the size of their projections") {
+  Config config = book();
+  config.query_key_norm = true;
+  config.norm_epsilon = 0;
+  const Decoder decoder = make(config);
+  const std::vector<int> ids = random_ids(9, 13);
+  const Tensor before = decoder.hidden(ids, 1);
+  for (const Block& layer : decoder.layers)
+    for (Tensor weight : {layer.attention.query.weight, layer.attention.key.weight})
+      for (Real& value : weight.mutable_values()) value *= 4;
+  CHECK(largest_difference(before.values(), decoder.hidden(ids, 1).values()) < 100 * tolerance);
 }
 
 TEST_CASE("dropout acts only where the context asks for it") {
