@@ -25,7 +25,7 @@ static void read_sizes(File& file) {
     const std::string who = settings.at("model");
     file.require(who == "minimind" || who == "happy", "there is no model " + who);
     const Json config = settings.at("config (rest default)");
-    const nn::Config ours = who == "happy" ? happy_config(config) : minimind_config(config);
+    const nn::Config ours = who == "happy" ? happy_config(config, 10000) : minimind_config(config);
     counts.push_back(static_cast<double>(ours.parameter_count()));
   }
   file.compare("unique_params", counts, exact);
@@ -52,20 +52,6 @@ static bool drawn_alike(const std::string& name, bool happy) {
   return happy && name.find(".w2.") == std::string::npos && name.find(".w3.") == std::string::npos;
 }
 
-// Where our decoder keeps upstream's parameter "layers.3.attention.wq.weight".
-static std::string our_name(std::string name) {
-  static const std::pair<std::string, std::string> words[] = {
-      {"model.", ""}, {"tok_embeddings", "embedding"}, {"embed_tokens", "embedding"},
-      {"attention_norm.weight", "attention_norm.gain"}, {"ffn_norm.weight", "feed_forward_norm.gain"},
-      {"post_attention_layernorm.weight", "feed_forward_norm.gain"}, {"input_layernorm.weight", "attention_norm.gain"},
-      {"self_attn", "attention"}, {"mlp", "feed_forward"}, {"q_proj", "query"}, {"k_proj", "key"},
-      {"v_proj", "value"}, {"o_proj", "output"}, {"gate_proj", "gate"}, {"up_proj", "up"}, {"down_proj", "down"},
-      {"wq", "query"}, {"wk", "key"}, {"wv", "value"}, {"wo", "output"}, {"w1", "gate"}, {"w2", "down"}, {"w3", "up"}};
-  for (const auto& [theirs, ours] : words)
-    if (const std::size_t at = name.find(theirs); at != std::string::npos) name.replace(at, theirs.size(), ours);
-  return name == "norm.weight" ? "norm.gain" : name;
-}
-
 static void read_init_stats(File& file) {
   const auto columns = file.json("columns").get<std::vector<std::string>>();
   const auto column = [&](const char* name) {
@@ -76,19 +62,20 @@ static void read_init_stats(File& file) {
     file.count_case();
     const bool happy = who == "happy";
     const Json config = file.json(who + "_config");
-    nn::Decoder decoder(happy ? happy_config(config) : minimind_config(config));
+    nn::Decoder decoder(happy ? happy_config(config, 10000) : minimind_config(config));
     Rng rng(1);
     nn::initialise(decoder, rng);
-    std::map<std::string, Tensor> parameters;
-    for (const nn::Parameter& parameter : nn::parameters(decoder)) parameters[parameter.name] = parameter.tensor;
+    std::map<std::string, Tensor> parameters;  // by upstream's names
+    for (const auto& [name, tensor] : nn::parameters(decoder))
+      parameters[(happy ? happy_place : minimind_place)(name).tensor] = tensor;
 
     const std::vector<double> stats = file.numbers(who + "/stats");
     const auto names = file.json(who + "_names").get<std::vector<std::string>>();
     file.require(names.size() == parameters.size(), who + ": another number of parameters");
     for (std::size_t i = 0; i < names.size(); ++i) {
       const std::string what = who + "/" + names[i];
-      const auto found = parameters.find(our_name(names[i]));
-      file.require(found != parameters.end(), what + ": our decoder has no " + our_name(names[i]));
+      const auto found = parameters.find(names[i]);
+      file.require(found != parameters.end(), what + ": our decoder has none");
       if (found == parameters.end()) continue;
       const Statistics ours = statistics_of(found->second);
       const double* const theirs = &stats[i * columns.size()];
