@@ -43,7 +43,7 @@ class KVCache {
 
  private:
   std::size_t capacity_;
-  std::vector<std::size_t> lengths_;     // B
+  std::vector<std::size_t> lengths_;   // B
   std::vector<Tensor> keys_, values_;  // L of (B, capacity, G·D)
 };
 

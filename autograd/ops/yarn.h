@@ -19,8 +19,8 @@ struct RopeScaling {
   std::size_t original_context = 0;              // L, the positions the model was trained on
   double beta_fast = 32;                         // points that make more turns over L are left alone
   double beta_slow = 1;                          // points that make fewer are slowed down in full
-  // On every cosine and sine, so its square on every score: it makes up for the flatter attention over more tokens.
-  // The paper has 0.1 ln(factor) + 1, MiniMind has 1.
+  // On every cosine and sine, whether or not a point is slowed down, so its square on every score: it makes up for the
+  // flatter attention over more tokens. The paper has 0.1 ln(factor) + 1, MiniMind has 1.
   double attention_factor = 1;
 
   // Errors: numbers that make no sense, by name.
