@@ -38,7 +38,8 @@ AdamW::AdamW(const std::vector<ParameterGroup>& groups, const AdamWOptions& opti
 //   v ← v + (1 − β₂)(g² − v)           the average square
 //   θ ← θ − rate λ θ − rate · m̂ / (√v̂ + ε),   m̂ = m / (1 − β₁ᵗ),   v̂ = v / (1 − β₂ᵗ)
 // The averages begin at 0 and are too small at first; m̂ and v̂ are divided by the weight that real gradients have
-// in them so far. ε joins after that division. The decay λ acts on θ as it was before the step.
+// in them so far. ε joins after that division. The decay λ acts on θ as it was before the step; as a penalty it is
+// part of the gradient, g + λ θ, instead.
 void AdamW::step(double rate) {
   expect(rate >= 0 && std::isfinite(rate), "adamw: rate {} must be 0 or more", rate);
   ++steps_;
@@ -50,7 +51,9 @@ void AdamW::step(double rate) {
 
   for (State& state : states_) {
     if (!state.parameter.has_grad()) continue;
-    const Real decay = static_cast<Real>(rate * state.weight_decay);
+    const bool decoupled = options_.decay == Decay::decoupled;
+    const Real decay = decoupled ? static_cast<Real>(rate * state.weight_decay) : Real{0};
+    const Real penalty = decoupled ? Real{0} : static_cast<Real>(state.weight_decay);
     Real* const theta = state.parameter.mutable_values().data();
     Real* const m = state.first_moment.mutable_values().data();
     Real* const v = state.second_moment.mutable_values().data();
@@ -58,8 +61,9 @@ void AdamW::step(double rate) {
     parallel_for(state.parameter.size(), 16, [&](std::size_t begin, std::size_t end) {
 #pragma omp simd
       for (std::size_t i = begin; i < end; ++i) {
-        m[i] += pull1 * (g[i] - m[i]);
-        v[i] += pull2 * (g[i] * g[i] - v[i]);
+        const Real slope = g[i] + penalty * theta[i];
+        m[i] += pull1 * (slope - m[i]);
+        v[i] += pull2 * (slope * slope - v[i]);
         theta[i] -= decay * theta[i] + scale1 * m[i] / (std::sqrt(v[i]) * scale2 + epsilon);
       }
     });

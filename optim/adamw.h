@@ -12,12 +12,17 @@
 
 namespace gradus::optim {
 
+// How a weight decay λ acts: by itself, θ ← θ − rate λ θ, or as a gradient λ θ of the penalty ½ λ ‖θ‖², as in Adam.
+// Through Adam's averages the penalty is divided by √v̂ too, so that numbers with large gradients hardly decay.
+enum class Decay { decoupled, penalty };
+
 struct AdamWOptions {
   double beta1 = 0.9;
   // The squares are remembered for about 1/(1 − β₂) steps. The usual 0.999 would take a thousand steps to notice
   // that gradients have grown, which is long for language models and longer than a short run has.
   double beta2 = 0.95;
   double epsilon = 1e-8;
+  Decay decay = Decay::decoupled;
 };
 
 struct ParameterGroup {

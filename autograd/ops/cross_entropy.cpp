@@ -13,7 +13,7 @@
 namespace gradus {
 
 static void cross_entropy_backward(const Tensor& y, const Tensor& logits, const std::vector<int>& targets, int ignored,
-                                   const Tensor& log_sum, double share);
+                                   const Tensor& maxima, const Tensor& sums, double share);
 
 static std::size_t check_contract(const Tensor& logits, std::span<const int> targets, int ignored) {
   expect(logits.rank() >= 1, "cross_entropy: the logits are a scalar; they need a last axis to choose from");
@@ -24,17 +24,19 @@ static std::size_t check_contract(const Tensor& logits, std::span<const int> tar
 Tensor cross_entropy(const Tensor& logits, std::span<const int> targets, Reduction reduction, int ignored) {
   const std::size_t counted = check_contract(logits, targets, ignored);
   const std::size_t V = logits.shape().back(), rows = logits.shape().rows();
-  Tensor log_sum({rows});
+  Tensor maxima({rows}), sums({rows});
   std::vector<double> surprise(rows);
   const Real* const X = logits.values().data();
-  Real* const L = log_sum.mutable_values().data();
+  Real* const M = maxima.mutable_values().data();
+  Real* const S = sums.mutable_values().data();
 
   parallel_for(rows, 16 * V, [&](std::size_t begin, std::size_t end) {
     for (std::size_t row = begin; row < end; ++row) {
       if (targets[row] == ignored) continue;
-      const double log_sum_row = log_sum_exp(X + row * V, V);
-      L[row] = static_cast<Real>(log_sum_row);
-      surprise[row] = log_sum_row - static_cast<double>(X[row * V + static_cast<std::size_t>(targets[row])]);
+      const LogSumExp log_sum = log_sum_exp(X + row * V, V);
+      M[row] = log_sum.m;
+      S[row] = log_sum.s;
+      surprise[row] = log_sum.value() - static_cast<double>(X[row * V + static_cast<std::size_t>(targets[row])]);
     }
   });
 
@@ -49,18 +51,21 @@ Tensor cross_entropy(const Tensor& logits, std::span<const int> targets, Reducti
     Y[0] = static_cast<Real>(share * total);
   }
   return record(y, "cross_entropy", {logits},
-                [logits, kept = std::vector<int>(targets.begin(), targets.end()), ignored, log_sum,
-                 share](const Tensor& out) { cross_entropy_backward(out, logits, kept, ignored, log_sum, share); });
+                [logits, kept = std::vector<int>(targets.begin(), targets.end()), ignored, maxima, sums,
+                 share](const Tensor& out) {
+                  cross_entropy_backward(out, logits, kept, ignored, maxima, sums, share);
+                });
 }
 
-// ∂(ln Σⱼ exp(xⱼ))/∂xᵢ = exp(xᵢ) / Σⱼ exp(xⱼ) = pᵢ, and ∂xₜ/∂xᵢ is 1 for i = t only, so for each counted row
+// ∂(ln Σⱼ exp(xⱼ))/∂xᵢ = exp(xᵢ) / Σⱼ exp(xⱼ) = exp(xᵢ − m) / s = pᵢ, and ∂xₜ/∂xᵢ is 1 for i = t only, so for each counted row
 //   dx += share dy (p − y),   where y is 1 at the target and 0 elsewhere
 static void cross_entropy_backward(const Tensor& y, const Tensor& logits, const std::vector<int>& targets, int ignored,
-                                   const Tensor& log_sum, double share) {
+                                   const Tensor& maxima, const Tensor& sums, double share) {
   const std::size_t V = logits.shape().back();
   const bool one_for_all = y.rank() == 0;
   const Real* const X = logits.values().data();
-  const Real* const L = log_sum.values().data();
+  const Real* const M = maxima.values().data();
+  const Real* const S = sums.values().data();
   const Real* const DY = y.grad().data();
   Real* const DX = logits.mutable_grad().data();
   parallel_for(targets.size(), 16 * V, [&](std::size_t begin, std::size_t end) {
@@ -68,8 +73,9 @@ static void cross_entropy_backward(const Tensor& y, const Tensor& logits, const 
       if (targets[row] == ignored) continue;
       const Real* const x = X + row * V;
       Real* const dx = DX + row * V;
-      const Real weight = static_cast<Real>(share) * DY[one_for_all ? 0 : row], log_sum_row = L[row];
-      for (std::size_t i = 0; i < V; ++i) dx[i] += weight * fast_exp(x[i] - log_sum_row);
+      const Real weight = static_cast<Real>(share) * DY[one_for_all ? 0 : row];
+      const Real weight_of_exp = weight / S[row], m = M[row];
+      for (std::size_t i = 0; i < V; ++i) dx[i] += weight_of_exp * fast_exp(x[i] - m);
       dx[targets[row]] -= weight;
     }
   });

@@ -35,15 +35,21 @@ inline double share_of_a_row(Reduction reduction, std::size_t counted) {
   return reduction == Reduction::mean && counted > 0 ? 1 / static_cast<double>(counted) : 1;
 }
 
-// ln Σᵢ exp(xᵢ) = m + ln Σᵢ exp(xᵢ − m) with m = max x: no term overflows, and one of them is 1.
-inline double log_sum_exp(const Real* x, std::size_t n) {
+// ln Σᵢ exp(xᵢ) = m + ln s with m = max x and s = Σᵢ exp(xᵢ − m): no term overflows, and one of them is 1.
+// Backward needs pᵢ = exp(xᵢ − m) / s, so m and s are kept apart: as one float, a large m would leave ln s few digits.
+struct LogSumExp {
+  Real m, s;
+  double value() const { return static_cast<double>(m) + std::log(static_cast<double>(s)); }
+};
+
+inline LogSumExp log_sum_exp(const Real* x, std::size_t n) {
   Real m = -std::numeric_limits<Real>::infinity();
 #pragma omp simd reduction(max : m)
   for (std::size_t i = 0; i < n; ++i) m = x[i] > m ? x[i] : m;
   Real sum = 0;
 #pragma omp simd reduction(+ : sum)
   for (std::size_t i = 0; i < n; ++i) sum += fast_exp(x[i] - m);
-  return static_cast<double>(m) + std::log(static_cast<double>(sum));
+  return {m, sum};
 }
 
 }  // namespace gradus

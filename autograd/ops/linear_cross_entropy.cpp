@@ -11,8 +11,8 @@
 namespace gradus {
 
 static void linear_cross_entropy_backward(const Tensor& y, const Tensor& x, const Tensor& weight,
-                                          const std::vector<int>& targets, int ignored, const Tensor& log_sum,
-                                          double share);
+                                          const std::vector<int>& targets, int ignored, const Tensor& maxima,
+                                          const Tensor& sums, double share);
 
 // Calls body(begin, end, logits) for a few rows of x at a time, with logits = x Wᵀ of rows begin … end. About a million
 // logits stay in cache; but a product of few rows spends its time on reading W, so a large V gets more than that.
@@ -44,17 +44,19 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, std::span<con
          "linear_cross_entropy: there is no Reduction::none; use cross_entropy(linear(x, weight), targets)");
   const std::size_t counted = counted_targets("linear_cross_entropy", x.shape(), V, targets, ignored);
 
-  Tensor log_sum({x.shape().rows()});
+  Tensor maxima({x.shape().rows()}), sums({x.shape().rows()});
   std::vector<double> surprise(targets.size());
-  Real* const L = log_sum.mutable_values().data();
+  Real* const M = maxima.mutable_values().data();
+  Real* const S = sums.mutable_values().data();
   for_each_chunk(x, weight, [&](std::size_t begin, std::size_t end, const Real* logits) {
     parallel_for(end - begin, 16 * V, [&](std::size_t from, std::size_t to) {
       for (std::size_t i = from; i < to; ++i) {
         const std::size_t row = begin + i;
         if (targets[row] == ignored) continue;
-        const double log_sum_row = log_sum_exp(logits + i * V, V);
-        L[row] = static_cast<Real>(log_sum_row);
-        surprise[row] = log_sum_row - static_cast<double>(logits[i * V + static_cast<std::size_t>(targets[row])]);
+        const LogSumExp log_sum = log_sum_exp(logits + i * V, V);
+        M[row] = log_sum.m;
+        S[row] = log_sum.s;
+        surprise[row] = log_sum.value() - static_cast<double>(logits[i * V + static_cast<std::size_t>(targets[row])]);
       }
     });
   });
@@ -63,9 +65,9 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, std::span<con
   for (double nats : surprise) total += nats;
   const double share = share_of_a_row(reduction, counted);
   return record(Tensor::scalar(share * total), "linear_cross_entropy", {x, weight},
-                [x, weight, kept = std::vector<int>(targets.begin(), targets.end()), ignored, log_sum,
+                [x, weight, kept = std::vector<int>(targets.begin(), targets.end()), ignored, maxima, sums,
                  share](const Tensor& out) {
-                  linear_cross_entropy_backward(out, x, weight, kept, ignored, log_sum, share);
+                  linear_cross_entropy_backward(out, x, weight, kept, ignored, maxima, sums, share);
                 });
 }
 
@@ -74,10 +76,11 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, std::span<con
 //   dx += dz W
 //   dW += dzᵀ x
 static void linear_cross_entropy_backward(const Tensor& y, const Tensor& x, const Tensor& weight,
-                                          const std::vector<int>& targets, int ignored, const Tensor& log_sum,
-                                          double share) {
+                                          const std::vector<int>& targets, int ignored, const Tensor& maxima,
+                                          const Tensor& sums, double share) {
   const std::size_t V = weight.extent(0), C = weight.extent(1);
-  const Real* const L = log_sum.values().data();
+  const Real* const M = maxima.values().data();
+  const Real* const S = sums.values().data();
   const Real slope = static_cast<Real>(share) * y.grad()[0];
   Real* const dx = x.requires_grad() ? x.mutable_grad().data() : nullptr;
 
@@ -90,8 +93,8 @@ static void linear_cross_entropy_backward(const Tensor& y, const Tensor& x, cons
           std::fill_n(dz, V, Real{0});
           continue;
         }
-        const Real log_sum_row = L[begin + i];
-        for (std::size_t j = 0; j < V; ++j) dz[j] = slope * fast_exp(dz[j] - log_sum_row);
+        const Real slope_of_exp = slope / S[begin + i], m = M[begin + i];
+        for (std::size_t j = 0; j < V; ++j) dz[j] = slope_of_exp * fast_exp(dz[j] - m);
         dz[target] -= slope;
       }
     });

@@ -22,7 +22,7 @@ std::vector<int> generate(const Decoder& decoder, std::span<const int> prompt, c
   const NoGrad guard;
   std::vector<int> ids(prompt.begin(), prompt.end());
   for (std::size_t i = 0; i < options.tokens; ++i) {
-    const int id = sample(next_logits(decoder, ids).values(), options.sampler, rng);
+    const int id = sample(next_logits(decoder, ids).values(), options.sampler, rng, ids);
     ids.push_back(id);
     if (on_token) on_token(id);
     if (id == options.end_token) break;

@@ -10,6 +10,8 @@
 
 namespace gradus::nn {
 
+// Logits in float know their probabilities to about a millionth.
+static constexpr double slack = sizeof(Real) == sizeof(float) ? 1e-6 : 1e-12;
 static constexpr double removed = -std::numeric_limits<double>::infinity();
 
 void SamplerOptions::validate() const {
@@ -18,6 +20,9 @@ void SamplerOptions::validate() const {
   expect(top_k <= static_cast<std::size_t>(std::numeric_limits<int>::max()),
          "sampler: top_k must be 0 (off) or a number of tokens, not {}; was it negative?", top_k);
   expect(top_p >= 0 && top_p <= 1, "sampler: top_p must be between 0 and 1, not {}", top_p);
+  expect(min_p >= 0 && min_p <= 1, "sampler: min_p must be between 0 and 1, not {}", min_p);
+  expect(repetition_penalty > 0 && std::isfinite(repetition_penalty),
+         "sampler: repetition_penalty must be above 0 and finite, not {}; 1 is off", repetition_penalty);
 }
 
 static void check_logits(std::span<const double> logits) {
@@ -30,16 +35,45 @@ static void check_logits(std::span<const double> logits) {
   expect(any, "sampler: none of the {} tokens has a logit above -inf; there is nothing to draw", logits.size());
 }
 
-int sample(std::span<const Real> logits, const SamplerOptions& options, Rng& rng) {
+static LogitRow punished_row(std::span<const Real> logits, const SamplerOptions& options,
+                             std::span<const int> context) {
   options.validate();
   LogitRow row(logits.begin(), logits.end());
   check_logits(row);
-  if (options.temperature == 0) return argmax(row);
+  return punish_repetition(std::move(row), context, options.repetition_penalty);
+}
 
+static std::vector<double> distribution_of(LogitRow row, const SamplerOptions& options) {
   row = apply_temperature(std::move(row), options.temperature);
   row = keep_top_k(std::move(row), options.top_k);
   row = keep_top_p(std::move(row), options.top_p);
-  return draw(softmax_row(row), rng.uniform());
+  row = keep_min_p(std::move(row), options.min_p);
+  return softmax_row(row);
+}
+
+int sample(std::span<const Real> logits, const SamplerOptions& options, Rng& rng, std::span<const int> context) {
+  LogitRow row = punished_row(logits, options, context);
+  if (options.temperature == 0) return argmax(row);
+  return draw(distribution_of(std::move(row), options), rng.uniform());
+}
+
+std::vector<double> next_distribution(std::span<const Real> logits, const SamplerOptions& options,
+                                      std::span<const int> context) {
+  expect(options.temperature != 0, "sampler: at temperature 0 there is no distribution, only the most likely token");
+  return distribution_of(punished_row(logits, options, context), options);
+}
+
+LogitRow punish_repetition(LogitRow logits, std::span<const int> context, double penalty) {
+  if (penalty == 1) return logits;
+  std::vector<bool> punished(logits.size());
+  for (int id : context) {
+    expect(id >= 0 && static_cast<std::size_t>(id) < logits.size(),
+           "sampler: token {} of the context is not among the {} of the logits", id, logits.size());
+    if (punished[id]) continue;
+    punished[id] = true;
+    logits[id] = logits[id] > 0 ? logits[id] / penalty : logits[id] * penalty;
+  }
+  return logits;
 }
 
 LogitRow apply_temperature(LogitRow logits, double temperature) {
@@ -69,8 +103,7 @@ LogitRow keep_top_k(LogitRow logits, std::size_t k) {
 
 LogitRow keep_top_p(LogitRow logits, double p) {
   if (p >= 1) return logits;
-  // Logits in float know their probabilities to about a millionth: a sum that near to p has reached it.
-  const double enough = p - 1e-6;
+  const double enough = p - slack;  // a sum that near to p has reached it
   const std::vector<double> probabilities = softmax_row(logits);
   // A heap yields the likeliest few of many tokens without sorting the others.
   std::vector<int> rest = all_ids(logits);
@@ -83,6 +116,15 @@ LogitRow keep_top_p(LogitRow logits, double p) {
     rest.pop_back();
   } while (sum < enough && !rest.empty());
   for (int id : rest) logits[id] = removed;
+  return logits;
+}
+
+// p / max p = exp(x − max x), so no sum is needed.
+LogitRow keep_min_p(LogitRow logits, double fraction) {
+  if (fraction == 0) return logits;
+  const double largest = logits[argmax(logits)];
+  for (double& logit : logits)
+    if (std::exp(logit - largest) < fraction * (1 - slack)) logit = removed;
   return logits;
 }
 

@@ -16,19 +16,28 @@ struct SamplerOptions {
   double temperature = 1;  // below 1 sharper, above 1 flatter; 0: always the most likely token
   std::size_t top_k = 0;   // only the k most likely tokens; 0: all
   double top_p = 1;        // only the most likely tokens that together reach p; 1: all
+  double min_p = 0;        // only tokens at least this fraction as likely as the most likely one; 0: all
+  double repetition_penalty = 1;  // above 1, tokens of the context become less likely; 1: off
 
   // Errors: a value out of range, by its name.
   void validate() const;
 };
 
-// The next token: temperature, then top-k, then top-p, then one draw. Temperature 0 takes nothing from `rng`, any
-// other exactly one number.
-// Errors: a logit is NaN or +∞, or every logit is −∞.
-int sample(std::span<const Real> logits, const SamplerOptions& options, Rng& rng);
+// The next token after `context`: repetition penalty, then temperature, top-k, top-p, min-p, then one draw.
+// Temperature 0 takes nothing from `rng`, any other exactly one number.
+// Errors: a logit is NaN or +∞, or every logit is −∞; an id of the context that has no logit.
+int sample(std::span<const Real> logits, const SamplerOptions& options, Rng& rng, std::span<const int> context = {});
+// What sample() draws from, at a temperature above 0. Errors: as sample(); the temperature is 0.
+std::vector<double> next_distribution(std::span<const Real> logits, const SamplerOptions& options,
+                                      std::span<const int> context = {});
 
 // In double: a cumulative sum of many small probabilities would lose the last ones in float.
 using LogitRow = std::vector<double>;
 
+// x / penalty where the token's logit is above 0, else x · penalty: either way it sinks if the penalty is above 1. An id
+// that is several times in the context is punished once.
+// Keskar, McCann, Varshney, Xiong, Socher, "CTRL" (2019), section 4.1, which divides logits below 0 as well.
+LogitRow punish_repetition(LogitRow logits, std::span<const int> context, double penalty);
 // (x − max x) / temperature; the shift changes no probability and keeps a tiny temperature from overflowing.
 LogitRow apply_temperature(LogitRow logits, double temperature);
 // Exactly k tokens stay; among equal logits those with the lowest ids. All stay if k is 0 or as large as the row.
@@ -37,6 +46,9 @@ LogitRow keep_top_k(LogitRow logits, std::size_t k);
 // those with the lowest ids come first. All stay if p is 1.
 // Holtzman, Buys, Du, Forbes, Choi, "The Curious Case of Neural Text Degeneration" (2020), section 3.1.
 LogitRow keep_top_p(LogitRow logits, double p);
+// Tokens of at least `fraction` of the largest probability stay.
+// Nguyen et al., "Turning Up the Heat: Min-p Sampling" (2024), section 3.
+LogitRow keep_min_p(LogitRow logits, double fraction);
 
 // exp(x − max x) / Σ exp(x − max x). Errors: as sample().
 std::vector<double> softmax_row(const LogitRow& logits);

@@ -32,6 +32,13 @@ TEST_CASE("cross_entropy neither overflows nor underflows") {
   }
 }
 
+// A log-sum-exp of 4096 kept as one float knows it to 2⁻¹² only.
+TEST_CASE("adding one number to all logits changes no digit of the gradient") {
+  Tensor low({1, 3}, {0, 1, 2}), high({1, 3}, {4096, 4097, 4098});
+  for (Tensor* logits : {&low, &high}) cross_entropy(logits->set_requires_grad(), std::vector<int>{1}).backward();
+  for (std::size_t i = 0; i < 3; ++i) CHECK(high.grad()[i] == low.grad()[i]);
+}
+
 TEST_CASE("every row of the gradient sums to zero, and only the target's entry is negative") {
   Rng rng(1);
   Tensor logits = random_uniform({4, 9}, rng, -5, 5).set_requires_grad();

@@ -87,6 +87,7 @@ class File {
                        Tolerance tolerance, const Keep& keep = {});
   // Leaves out a tensor whose meaning here is another, for a reason that stands at the call.
   void by_rule(const std::string& name);
+  void count_by_rule() { ++report_.by_rule; }
   void by_rule_where(const std::function<bool(const std::string&)>& rule);
   // What `keep` leaves out is 0 here.
   void require_zero(const std::string& what, std::span<const Real> ours, const Keep& keep);

@@ -89,8 +89,7 @@ static T setting(const Json& config, const char* name, T otherwise) {
   return config.contains(name) && !config[name].is_null() ? config[name].get<T>() : otherwise;
 }
 
-// Without settings there is no scaling. Upstream applies attention_factor to every table, and so does ours.
-static RopeScaling yarn(const Json& settings) {
+RopeScaling yarn_scaling(const Json& settings) {
   if (settings.empty()) return {};
   return {.kind = RopeScalingKind::yarn,
           .factor = setting(settings, "factor", 16.0),
@@ -112,7 +111,7 @@ nn::Config minimind_config(const Json& config, const Json& rope_scaling) {
           .context_length = number("max_position_embeddings", 32768),
           .rope_theta = setting(config, "rope_theta", 1e6),
           .rope_pairing = RopePairing::half,
-          .rope_scaling = yarn(rope_scaling),
+          .rope_scaling = yarn_scaling(rope_scaling),
           .norm_epsilon = setting(config, "rms_norm_eps", 1e-5)};
 }
 

@@ -1,5 +1,5 @@
 mutant(cross_entropy forgets_the_target FIND "dx[targets[row]] -= weight;" REPLACE "")
-mutant(cross_entropy forgets_the_probabilities FIND "dx[i] += weight * fast_exp" REPLACE "dx[i] += 0 * fast_exp")
-mutant(cross_entropy assigns_dx FIND "dx[i] += weight" REPLACE "dx[i] = weight")
+mutant(cross_entropy forgets_the_probabilities FIND "dx[i] += weight_of_exp * fast_exp" REPLACE "dx[i] += 0 * fast_exp")
+mutant(cross_entropy assigns_dx FIND "dx[i] += weight_of_exp" REPLACE "dx[i] = weight_of_exp")
 mutant(cross_entropy forgets_the_share FIND "static_cast<Real>(share) * DY" REPLACE "DY")
 mutant(cross_entropy reads_the_first_cotangent_only FIND "DY[one_for_all ? 0 : row]" REPLACE "DY[one_for_all ? 0 : 0]")

@@ -113,6 +113,37 @@ TEST_CASE("top-p weighs what top-k has left") {
   CHECK(share[0] == doctest::Approx(1));
 }
 
+TEST_CASE("min-p keeps the tokens of at least a fraction of the largest probability, so always one") {
+  const LogitRow row = {std::log(0.4), std::log(0.1), std::log(0.3), std::log(0.2)};
+  CHECK(kept(keep_min_p(row, 0.5)) == std::set{0, 2, 3});
+  CHECK(kept(keep_min_p(row, 0.51)) == std::set{0, 2});
+  CHECK(kept(keep_min_p(row, 1)) == std::set{0});
+  CHECK(keep_min_p(row, 0) == row);
+  CHECK(kept(keep_min_p({1, -inf, 1}, 1e-300)) == std::set{0, 2});
+}
+
+// Dividing a logit below 0 by the penalty would make its token more likely.
+TEST_CASE("the repetition penalty lowers a token of the context whatever its sign, once") {
+  const LogitRow row = {2, -2, 0, 1};
+  CHECK(punish_repetition(row, std::vector<int>{1, 0, 1, 2, 0}, 4) == LogitRow{0.5, -8, 0, 1});
+  CHECK(punish_repetition(row, std::vector<int>{0, 1}, 1) == row);
+  CHECK(punish_repetition({-inf}, std::vector<int>{0}, 2) == LogitRow{-inf});
+}
+
+TEST_CASE("the repetition penalty acts at temperature 0 too") {
+  Rng rng(1);
+  const std::vector<Real> logits{1, 3, 2};
+  const std::vector<int> context{1};
+  CHECK(sample(logits, {.temperature = 0, .repetition_penalty = 2}, rng, context) == 2);
+}
+
+TEST_CASE("the penalty comes before the filters") {
+  const std::vector<Real> logits{4, 3, 2};
+  const std::vector<int> context{0};
+  const auto after = next_distribution(logits, {.top_k = 1, .repetition_penalty = 2}, context);
+  CHECK(after == std::vector<double>{0, 1, 0});
+}
+
 TEST_CASE("a draw never yields a token of probability 0, at neither end") {
   const double almost_one = 1 - 0x1p-32;
   CHECK(draw(std::vector{0.0, 0.5, 0.5, 0.0}, 0) == 1);
@@ -151,5 +182,7 @@ TEST_CASE("sampler options out of range are refused by name and value") {
   check({.top_p = 1.5}, "sampler: top_p must be between 0 and 1, not 1.5");
   check({.top_p = -0.5}, "sampler: top_p must be between 0 and 1, not -0.5");
   check({.top_p = nan_value}, "sampler: top_p must be between 0 and 1, not nan");
+  check({.min_p = -0.1}, "sampler: min_p must be between 0 and 1, not -0.1");
+  check({.repetition_penalty = 0}, "sampler: repetition_penalty must be above 0 and finite, not 0; 1 is off");
   SamplerOptions{}.validate();
 }

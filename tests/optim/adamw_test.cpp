@@ -50,6 +50,18 @@ TEST_CASE("adamw's first steps under a constant gradient are the rate, plus the 
   CHECK(adamw.steps() == 2);
 }
 
+TEST_CASE("a decay as a penalty is a part of the gradient, moments included") {
+  Tensor decaying = parameter_of(2), plain = parameter_of(2);
+  AdamW adam({{{decaying}, 0.1}}, {.decay = Decay::penalty}), other({{{plain}, 0}});
+  for (double gradient : {0.3, -0.2, 0.0}) {
+    set_grad(decaying, gradient);
+    set_grad(plain, gradient + 0.1 * static_cast<double>(plain.item()));
+    adam.step(0.01);
+    other.step(0.01);
+    CHECK(decaying.item() == doctest::Approx(plain.item()).epsilon(doubles ? 1e-14 : 1e-6));
+  }
+}
+
 TEST_CASE("adamw's decay is multiplied by the rate and leaves the moments alone") {
   Tensor theta = parameter_of(1);
   AdamW adamw({{{theta}, 0.1}});
