@@ -36,8 +36,10 @@ void generate(const GenerateOptions& options) {
 
   const nn::GenerateOptions settings{
       .tokens = options.tokens,
-      .sampler = {.temperature = options.temperature, .top_k = options.top_k, .top_p = options.top_p},
-      .end_token = model.tokenizer->end_token()};
+      .sampler = {.temperature = options.temperature, .top_k = options.top_k, .top_p = options.top_p,
+                  .min_p = options.min_p, .repetition_penalty = options.repetition_penalty},
+      .end_token = model.tokenizer->end_token(),
+      .cache = !options.no_cache};
   Rng rng(options.seed);
   nn::Utf8Stream stream;
   write(prompt);

@@ -15,6 +15,9 @@ struct GenerateOptions {
   double temperature = 1;
   std::size_t top_k = 0;
   double top_p = 1;
+  double min_p = 0;
+  double repetition_penalty = 1;
+  bool no_cache = false;
   std::uint64_t seed = 1;
   std::size_t threads = 0;  // 0: as many as there are cores
   std::string attention;    // empty: as the model says

@@ -54,6 +54,13 @@ static void add_generate(CLI::App& app, GenerateOptions& o) {
   sub.add_option("--top-p", o.top_p, "Only the likeliest tokens that together reach probability p; 1: all")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
+  sub.add_option("--min-p", o.min_p, "Only tokens at least this fraction as likely as the likeliest; 0: all")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  sub.add_option("--repetition-penalty", o.repetition_penalty, "Above 1, what was written becomes less likely; 1: off")
+      ->check(CLI::Range(1e-6, 1e6))
+      ->capture_default_str();
+  sub.add_flag("--no-cache", o.no_cache, "Read the whole text again for every token: the same text, slower");
   sub.add_option("--attention", o.attention, "How attention is computed; default: as the model was trained")
       ->check(CLI::IsMember({"composed", "fused"}));
   sub.add_option("--seed", o.seed, "The same seed gives the same text")->capture_default_str();
@@ -65,7 +72,7 @@ static void add_generate(CLI::App& app, GenerateOptions& o) {
 
 static void add_info(CLI::App& app, InfoOptions& o) {
   CLI::App& sub = *app.add_subcommand("info", "Describe a preset, a model or this machine");
-  sub.add_option("--preset", o.preset, "A preset's settings and parameters: book, stories, shakespeare, minimind");
+  sub.add_option("--preset", o.preset, "A preset's settings and parameters; an unknown name lists those there are");
   sub.add_option("--model", o.model, "A model's folder");
   sub.add_flag("--machine", o.machine, "The library, its flavour, the matrix kernel and the threads");
   sub.callback([&] { info(o); });

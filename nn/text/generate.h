@@ -16,6 +16,7 @@ struct GenerateOptions {
   std::size_t tokens = 256;  // how many new ones at most
   SamplerOptions sampler = {};
   std::optional<int> end_token = {};  // stops after this one
+  bool cache = true;                  // keep keys and values of what was read; the text is the same without
 };
 
 // The new ids; an end token, if it came, is the last. `on_token` is called with each as soon as it is drawn.

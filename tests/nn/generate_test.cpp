@@ -43,6 +43,25 @@ TEST_CASE("a text longer than the context goes on from its last context_length t
   CHECK(generate(decoder, longer, {.tokens = 40}, one) == generate(decoder, last, {.tokens = 40}, two));
 }
 
+TEST_CASE("with and without a cache the text is the same, up to the context's end and past it") {
+  Decoder decoder({.vocab_size = 17, .width = 8, .n_layers = 2, .n_heads = 2, .n_kv_heads = 1, .hidden = 8, .context_length = 64});
+  Rng weights(4);
+  for (Parameter parameter : parameters(decoder))
+    for (Real& value : parameter.tensor.mutable_values()) value = static_cast<Real>(0.5 * weights.normal());
+  for (std::size_t length : {1, 2, 32, 63, 64, 70}) {
+    CAPTURE(length);
+    std::vector<int> prompt(length);
+    for (int& id : prompt) id = static_cast<int>(weights.below(17));
+    for (double temperature : {0.0, 1.0}) {
+      Rng one(1), two(1);
+      const GenerateOptions cached{.tokens = 200, .sampler = {.temperature = temperature}};
+      GenerateOptions uncached = cached;
+      uncached.cache = false;
+      CHECK(generate(decoder, prompt, cached, one) == generate(decoder, prompt, uncached, two));
+    }
+  }
+}
+
 TEST_CASE("an end token is the last token that is written, and every token is reported as it comes") {
   const Decoder decoder = small();
   const std::vector<int> prompt = {1};

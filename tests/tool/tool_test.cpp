@@ -137,6 +137,7 @@ TEST_CASE("info counts parameters, and knows the machine") {
   const Folder folder;
   CHECK(run(folder, "info --preset book").out.find("19,008") != std::string::npos);
   CHECK(run(folder, "info --preset minimind").out.find("25,829,888") != std::string::npos);
+  CHECK(run(folder, "info --preset gpt2").out.find("124,439,808") != std::string::npos);
   const Result machine = run(folder, "info --machine");
   CHECK(machine.code == 0);
   CHECK(machine.out.find("matrix products:") != std::string::npos);
