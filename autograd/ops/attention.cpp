@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <vector>
 
@@ -18,10 +17,8 @@
 
 namespace gradus {
 
-static constexpr Real infinity = std::numeric_limits<Real>::infinity();
-
 static void attention_backward(const Tensor& y, const Tensor& query, const Tensor& key, const Tensor& value,
-                               const Tensor& bias, const Tensor& log_sum,
+                               const Tensor& bias, const Tensor& shifts, const Tensor& inverses,
                                const std::optional<AttentionDropout>& dropout, const AttentionShapes& e);
 
 // For every head and query t:   p = softmax over the visible keys of ⟨q, k⟩ / √D + bias,   y = Σ f p v,
@@ -34,13 +31,15 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, At
   if (extras.rng != nullptr && extras.dropout > 0)
     dropout = {extras.dropout, extras.rng->reserve(e.B * e.H * e.T * e.S)};
 
-  Tensor y(query.shape()), log_sum({e.B, e.H, e.T}), scratch({thread_count(), block_rows + 1, e.reach});
+  Tensor y(query.shape()), shifts({e.B, e.H, e.T}), inverses(shifts.shape());
+  Tensor scratch({thread_count(), block_rows + 1, e.reach});
   const Real* const Q = query.values().data();
   const Real* const K = key.values().data();
   const Real* const V = value.values().data();
   const Real* const bias_data = bias.defined() ? bias.values().data() : nullptr;
   Real* const Y = y.mutable_values().data();
-  Real* const L = log_sum.mutable_values().data();
+  Real* const M = shifts.mutable_values().data();
+  Real* const I = inverses.mutable_values().data();
   Real* const W = scratch.mutable_values().data();
 
   for_each_block(e, 2, [&](const AttentionBlock& block) {
@@ -50,7 +49,9 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, At
     for (std::size_t row = 0; row < block.rows; ++row) {
       Real* const p = P + row * e.reach;
       const std::size_t visible = e.visible(block.b, block.first + row);
-      L[block.row_at + row] = softmax_row(p, visible, block.keys);
+      const auto [shift, inverse] = softmax_row(p, visible, block.keys);
+      M[block.row_at + row] = shift;
+      I[block.row_at + row] = inverse;
       if (!dropout) continue;
       dropout_factors(*dropout, block.row_at + row, e.S, visible, F);
       for (std::size_t s = 0; s < visible; ++s) p[s] *= F[s];
@@ -61,13 +62,13 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, At
 
   std::vector<Tensor> inputs{query, key, value};
   if (bias.defined()) inputs.push_back(bias);
-  return record(y, "attention", inputs, [query, key, value, bias, log_sum, dropout, e](const Tensor& out) {
-    attention_backward(out, query, key, value, bias, log_sum, dropout, e);
+  return record(y, "attention", inputs, [query, key, value, bias, shifts, inverses, dropout, e](const Tensor& out) {
+    attention_backward(out, query, key, value, bias, shifts, inverses, dropout, e);
   });
 }
 
-// One head has the scores s = q kᵀ / √D + bias, the weights p = exp(s − log_sum) where visible and 0 elsewhere, and
-// y = (f ⊙ p) v. The product gives
+// One head has the scores s = q kᵀ / √D + bias, the weights p = exp(s − max s) / Σ exp(s − max s) where visible and
+// 0 elsewhere, and y = (f ⊙ p) v. The product gives
 //   dv += (f ⊙ p)ᵀ dy      dp = f ⊙ dy vᵀ
 // Softmax has ∂pⱼ/∂sᵢ = pⱼ (δᵢⱼ − pᵢ), and Σⱼ pⱼ dpⱼ = Σⱼ fⱼ pⱼ ⟨dy, vⱼ⟩ = ⟨dy, y⟩, so every row needs one number more:
 //   ds = p ⊙ (dp − ⟨dy, y⟩)
@@ -76,7 +77,7 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, At
 // A row that sees nothing has p = 0, and adds nothing to any gradient. The draws of f cost no memory: they are made
 // again.
 static void attention_backward(const Tensor& y, const Tensor& query, const Tensor& key, const Tensor& value,
-                               const Tensor& bias, const Tensor& log_sum,
+                               const Tensor& bias, const Tensor& shifts, const Tensor& inverses,
                                const std::optional<AttentionDropout>& dropout, const AttentionShapes& e) {
   Tensor scratch({thread_count(), 2 * block_rows + 1, e.reach});
   const Real* const Q = query.values().data();
@@ -85,7 +86,8 @@ static void attention_backward(const Tensor& y, const Tensor& query, const Tenso
   const Real* const bias_data = bias.defined() ? bias.values().data() : nullptr;
   const Real* const Y = y.values().data();
   const Real* const DY = y.grad().data();
-  const Real* const L = log_sum.values().data();
+  const Real* const M = shifts.values().data();
+  const Real* const I = inverses.values().data();
   Real* const W = scratch.mutable_values().data();
   Real* const DQ = query.requires_grad() ? query.mutable_grad().data() : nullptr;
   Real* const DK = key.requires_grad() ? key.mutable_grad().data() : nullptr;
@@ -112,15 +114,14 @@ static void attention_backward(const Tensor& y, const Tensor& query, const Tenso
 #pragma omp simd reduction(+ : dy_dot_y)
       for (std::size_t i = 0; i < e.D; ++i) dy_dot_y += dy_row[i] * y_row[i];
 
-      const Real log_sum_row = L[block.row_at + row];
-      const std::size_t visible = log_sum_row == -infinity ? 0 : e.visible(block.b, block.first + row);
+      const Real shift = M[block.row_at + row], inverse = I[block.row_at + row];
+      const std::size_t visible = e.visible(block.b, block.first + row), n = whole_vectors(visible, block.keys);
       if (dropout) {
         dropout_factors(*dropout, block.row_at + row, e.S, visible, F);
         for (std::size_t s = 0; s < visible; ++s) ds[s] *= F[s];
       }
-      const std::size_t n = whole_vectors(visible, block.keys);
       for (std::size_t s = 0; s < n; ++s) {
-        p[s] = fast_exp(p[s] - log_sum_row);
+        p[s] = fast_exp(p[s] - shift) * inverse;
         ds[s] = p[s] * (ds[s] - dy_dot_y);
       }
       std::fill(p + visible, p + block.keys, Real{0});

@@ -26,7 +26,7 @@ void block_scores(const AttentionShapes& e, const AttentionBlock& block, const R
       scores[row * e.reach + s] = is_token[s] ? scores[row * e.reach + s] : -infinity;
 }
 
-Real softmax_row(Real* p, std::size_t visible, std::size_t keys) {
+SoftmaxRow softmax_row(Real* p, std::size_t visible, std::size_t keys) {
   Real largest = -infinity;
 #pragma omp simd reduction(max : largest)
   for (std::size_t s = 0; s < visible; ++s) largest = std::max(largest, p[s]);
@@ -39,7 +39,7 @@ Real softmax_row(Real* p, std::size_t visible, std::size_t keys) {
   for (std::size_t s = 0; s < n; ++s) sum += p[s];
   const Real inverse = sum == 0 ? 0 : 1 / sum;
   for (std::size_t s = 0; s < n; ++s) p[s] *= inverse;
-  return shift + std::log(sum);
+  return {shift, inverse};
 }
 
 void dropout_factors(const AttentionDropout& dropout, std::size_t row_at, std::size_t S, std::size_t count,

@@ -54,9 +54,15 @@ inline std::size_t whole_vectors(std::size_t visible, std::size_t keys) {
   return std::min(keys, (visible + widest - 1) / widest * widest);
 }
 
-// p ← exp(p) / Σ exp(p) → ln Σ exp(p), over the first `visible` of the scores; the other keys' weights are 0.
-// A row of only −∞ becomes zeros, and its logarithm is −∞.
-Real softmax_row(Real* p, std::size_t visible, std::size_t keys);
+// What makes a row's weights of its scores again, p = exp(score − shift) · inverse. Kept apart: as one logarithm in
+// float, a large shift would leave the inverse few digits.
+struct SoftmaxRow {
+  Real shift;    // the largest score
+  Real inverse;  // 1 / Σ exp(score − shift), or 0
+};
+
+// Turns the first `visible` scores into their softmax; the other keys' weights are 0. A row of only −∞ becomes zeros.
+SoftmaxRow softmax_row(Real* p, std::size_t visible, std::size_t keys);
 
 // Weight (b, h, t, s) falls or stays by the draw of its place in (B, H, T, S).
 struct AttentionDropout {

@@ -8,8 +8,9 @@ mutant(attention assigns_dkey FIND ".c = DK + block.key_at, .c_stride = key_stri
             .alpha = inv_sqrt_d")
 mutant(attention assigns_dvalue FIND ".c = DV + block.key_at, .c_stride = key_stride,
             .beta = 1" REPLACE ".c = DV + block.key_at, .c_stride = key_stride")
-mutant(attention sees_the_future_in_backward FIND "? 0 : e.visible(block.b, block.first + row)" REPLACE "? 0 : block.keys")
-mutant(attention divides_by_nothing_in_dead_rows FIND "log_sum_row == -infinity ? 0 : e.visible" REPLACE "e.visible")
+mutant(attention sees_the_future_in_backward FIND "visible = e.visible(block.b, block.first + row), n"
+  REPLACE "visible = block.keys, n")
+mutant(attention weights_do_not_sum_to_one FIND "fast_exp(p[s] - shift) * inverse" REPLACE "fast_exp(p[s] - shift)")
 mutant(attention heads_modulo_in_dkey FIND ".c = DK + block.key_at"
   REPLACE ".c = DK + (block.key_at - block.key_at % key_stride) + block.query_at % key_stride")
 mutant(attention values_of_another_head FIND "DV + block.key_at"
