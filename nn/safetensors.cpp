@@ -243,7 +243,8 @@ static void read_floats(const Path& path, const std::string& name, const Entry& 
   check(entry.dtype == "F32" || entry.dtype == "F64", path, name, "cannot read {} as numbers of a tensor, only F32 "
         "and F64", entry.dtype);
   std::ifstream stream = open_at(path, data_begin + entry.begin);
-  const bool whole = entry.dtype == "F32" ? read_numbers<float>(stream, numbers) : read_numbers<double>(stream, numbers);
+  const bool whole = entry.dtype == "F32" ? read_numbers<float>(stream, numbers)
+                                          : read_numbers<double>(stream, numbers);
   check(whole, path, name, changed);
 }
 

@@ -57,7 +57,8 @@ Tensor cross_entropy(const Tensor& logits, std::span<const int> targets, Reducti
                 });
 }
 
-// ∂(ln Σⱼ exp(xⱼ))/∂xᵢ = exp(xᵢ) / Σⱼ exp(xⱼ) = exp(xᵢ − m) / s = pᵢ, and ∂xₜ/∂xᵢ is 1 for i = t only, so for each counted row
+// ∂(ln Σⱼ exp(xⱼ))/∂xᵢ = exp(xᵢ) / Σⱼ exp(xⱼ) = exp(xᵢ − m) / s = pᵢ, and ∂xₜ/∂xᵢ is 1 for i = t only, so for each
+// counted row
 //   dx += share dy (p − y),   where y is 1 at the target and 0 elsewhere
 static void cross_entropy_backward(const Tensor& y, const Tensor& logits, const std::vector<int>& targets, int ignored,
                                    const Tensor& maxima, const Tensor& sums, double share) {

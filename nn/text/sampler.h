@@ -34,8 +34,8 @@ std::vector<double> next_distribution(std::span<const Real> logits, const Sample
 // In double: a cumulative sum of many small probabilities would lose the last ones in float.
 using LogitRow = std::vector<double>;
 
-// x / penalty where the token's logit is above 0, else x · penalty: either way it sinks if the penalty is above 1. An id
-// that is several times in the context is punished once.
+// x / penalty where a context token's logit x is above 0, else x · penalty: either way it sinks if the penalty is above
+// 1. An id that is several times in the context is punished once.
 // Keskar, McCann, Varshney, Xiong, Socher, "CTRL" (2019), section 4.1, which divides logits below 0 as well.
 LogitRow punish_repetition(LogitRow logits, std::span<const int> context, double penalty);
 // (x − max x) / temperature; the shift changes no probability and keeps a tiny temperature from overflowing.

@@ -84,8 +84,8 @@ static Keep rows_kept(std::size_t width, std::vector<bool> keep_row) {
   return [width, keep = std::move(keep_row)](std::size_t i) { return keep[i / width]; };
 }
 
-// minimind adds −10⁹ to the scores of padding. With the same bias the operation has the same dead rows, as far as double
-// can hold a score beside 10⁹; float cannot.
+// minimind adds −10⁹ to the scores of padding. With the same bias the operation has the same dead rows, as far as
+// double can hold a score beside 10⁹; float cannot.
 static void compare_with_bias(const Case& c) {
   static constexpr Tolerance beside_1e9{5e-6, 5e-6};
   const std::size_t B = c["B"], S = c["S"], H = c["Hq"], G = c["Hkv"];

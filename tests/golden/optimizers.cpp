@@ -125,7 +125,8 @@ static void read_schedules(File& file) {
 }
 
 // optim.adam, optim.adamw, optim.adamw_sched: the metadata say which, and when the rate changes.
-static const Kind adam("optim.adam*", [](const File& file) { return file.form().starts_with("optim.adam"); }, read_adam),
-    clip("optim.clip_grad_norm", read_clip), schedules("optim.lr_schedules", read_schedules);
+static bool is_adam(const File& file) { return file.form().starts_with("optim.adam"); }
+static const Kind adam("optim.adam*", is_adam, read_adam), clip("optim.clip_grad_norm", read_clip),
+    schedules("optim.lr_schedules", read_schedules);
 
 }  // namespace gradus::golden

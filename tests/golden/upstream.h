@@ -21,8 +21,8 @@ Place minimind_place(const std::string& ours);
 Place happy_place(const std::string& ours);
 Place nano_gpt_place(const std::string& ours);
 
-// minimind's "rope_scaling"; without settings there is no scaling. Upstream applies attention_factor to every table, and
-// so does ours.
+// minimind's "rope_scaling"; without settings there is no scaling. Upstream applies attention_factor to every table,
+// and so does ours.
 RopeScaling yarn_scaling(const Json& settings);
 
 // Settings that a file does not name have upstream's defaults, which are not ours.

@@ -43,14 +43,15 @@ static void check_equal(const Tensor& ours, const Tensor& expected) {
   REQUIRE(ours.shape() == expected.shape());
   double worst = 0;
   for (std::size_t i = 0; i < ours.size(); ++i)
-    worst = std::max(worst, std::abs(static_cast<double>(ours.values()[i]) - static_cast<double>(expected.values()[i])));
+    worst = std::max(worst, std::abs(static_cast<double>(ours.values()[i] - expected.values()[i])));
   CHECK(worst < 2e-6);
 }
 
 TEST_CASE("rope turns adjacent pairs as CS336 does") {
   if (absent()) return;
   const Tensor x = tensor("in_embeddings_4x12x64.f32", {4, 12, 64});
-  check_equal(rope(x, rope_table(12, 64, 10000), RopePairing::adjacent), tensor("expected_rope_4x12x64.f32", {4, 12, 64}));
+  const Tensor expected = tensor("expected_rope_4x12x64.f32", {4, 12, 64});
+  check_equal(rope(x, rope_table(12, 64, 10000), RopePairing::adjacent), expected);
 }
 
 // Their mask says for each query which keys it sees, in no order of time: a bias of −∞ on the others.
