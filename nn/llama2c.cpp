@@ -4,8 +4,12 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <cstdlib>
 #include <fstream>
 #include <initializer_list>
+#include <limits>
+#include <span>
+#include <string_view>
 
 #include "autograd/error.h"
 
@@ -52,8 +56,9 @@ static Config config_of(const Path& path, const Header& header) {
                     heads);
   expect<FileError>(dim / heads % 2 == 0, "{}: expected heads of even size, found dim / n_heads = {} / {} = {}", file,
                     dim, heads, dim / heads);
-  const std::int64_t tokens = vocabulary;  // −2³¹ has no opposite in 32 bits
-  return {.vocab_size = static_cast<std::size_t>(tokens < 0 ? -tokens : tokens),
+  expect<FileError>(vocabulary >= -std::numeric_limits<std::int32_t>::max(), "{}: expected vocab_size to have an "
+                    "opposite, found {}", file, vocabulary);
+  return {.vocab_size = static_cast<std::size_t>(std::abs(vocabulary)),
           .width = static_cast<std::size_t>(dim),
           .n_layers = static_cast<std::size_t>(layers),
           .n_heads = static_cast<std::size_t>(heads),
@@ -63,7 +68,7 @@ static Config config_of(const Path& path, const Header& header) {
           .rope_theta = 10000,
           .rope_pairing = RopePairing::adjacent,
           .norm_epsilon = 1e-5,
-          .tied_head = tokens > 0};
+          .tied_head = vocabulary > 0};
 }
 
 // Far above any file, and so far below 2⁶⁴ that a sum of some such products does not overflow.

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <limits>
 #include <queue>
+#include <utility>
 
 #include "autograd/error.h"
 
@@ -131,9 +132,8 @@ std::vector<int> Llama2cTokenizer::merged(std::vector<int> ids) const {
   }
 
   while (!pairs.empty()) {
-    const Pair best = pairs.top();
+    const auto [score, left, right, left_id, right_id, merged_id] = pairs.top();
     pairs.pop();
-    const auto [score, left, right, left_id, right_id, merged_id] = best;
     if (ids[left] != left_id || ids[right] != right_id || after[left] != right) continue;
     ids[left] = merged_id;
     ids[right] = gone;

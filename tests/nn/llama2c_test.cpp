@@ -204,7 +204,8 @@ TEST_CASE("a header that no model can have is refused before anything is allocat
   CHECK(with({4, 3, 1, 3, 1, 3, 5}) == "expected n_heads to divide dim, found 3 and 4");
   CHECK(with({12, 3, 1, 3, 2, 3, 5}) == "expected n_kv_heads to divide n_heads, found 2 and 3");
   CHECK(with({6, 3, 1, 2, 1, 3, 5}) == "expected heads of even size, found dim / n_heads = 6 / 2 = 3");
-  CHECK(with({largest - 1, largest, largest, 1, 1, smallest, largest}) ==
+  CHECK(with({4, 3, 1, 2, 1, smallest, 5}) == "expected vocab_size to have an opposite, found -2147483648");
+  CHECK(with({largest - 1, largest, largest, 1, 1, -largest, largest}) ==
         "expected the sizes of a model, found a header whose matrices have more numbers than can be counted; is this a "
         "llama2.c checkpoint?");
   CHECK(with({0x616b3432, 2, 64, 172, 5, 8, 4}) ==
@@ -293,6 +294,7 @@ TEST_CASE("merging through a queue finds what looking at all pairs finds") {
     CHECK(ids == merge_slowly(text));
     CHECK(tokenizer.decode(ids) == text);
   }
+  CHECK_THROWS_AS(tokenizer.to_json(), ShapeError);
   CHECK_THROWS_WITH_AS(tokenizer.encode("ax"), "llama2c: byte 0x78 of the character at offset 1 is not in the "
                        "vocabulary, nor is the character", ShapeError);
   const std::vector<int> foreign = {1, 13};
