@@ -1,0 +1,171 @@
+#include "nn/text/llama2c_tokenizer.h"
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <fstream>
+#include <limits>
+#include <queue>
+#include <utility>
+
+#include "autograd/error.h"
+
+namespace gradus::nn {
+
+static_assert(std::endian::native == std::endian::little, "llama2.c files are little-endian: swap bytes here first");
+
+using Path = std::filesystem::path;
+
+// The byte that "<0x41>" stands for, −1 for any other spelling.
+static int byte_of(std::string_view piece) {
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  if (piece.size() != 6 || !piece.starts_with("<0x") || piece[5] != '>') return -1;
+  const std::size_t high = digits.find(piece[3]), low = digits.find(piece[4]);
+  return high == digits.npos || low == digits.npos ? -1 : static_cast<int>(16 * high + low);
+}
+
+template <class Number>
+static Number read_number(std::istream& stream) {
+  Number number{};
+  stream.read(reinterpret_cast<char*>(&number), sizeof(Number));
+  return number;
+}
+
+Llama2cTokenizer::Llama2cTokenizer(const Path& path, std::size_t vocab_size) {
+  const std::string file = path.string();
+  std::error_code error;
+  const std::uint64_t size = std::filesystem::file_size(path, error);
+  expect<FileError>(!error, "{}: expected a llama2.c tokenizer, found: {}", file, error.message());
+  std::ifstream stream(path, std::ios::binary);
+  expect<FileError>(stream.good(), "{}: expected a llama2.c tokenizer, found a file that cannot be opened; is it yours "
+                    "to read?", file);
+  expect<FileError>(vocab_size >= 3 && vocab_size <= std::numeric_limits<int>::max(), "{}: expected a vocabulary of 3 "
+                    "to {} pieces, found a model with {}", file, std::numeric_limits<int>::max(), vocab_size);
+  expect<FileError>(size >= 4 + 8 * vocab_size, "{}: expected {} pieces, for which {} bytes are the least, found {}; "
+                    "does the tokenizer belong to this model?", file, vocab_size, 4 + 8 * vocab_size, size);
+
+  const auto longest = read_number<std::uint32_t>(stream);
+  std::uint64_t position = 4;
+  byte_ids_.fill(-1);
+  for (std::size_t id = 0; id < vocab_size; ++id) {
+    expect<FileError>(size - position >= 8, "{}: expected {} pieces, found the end at piece {}; does the tokenizer "
+                      "belong to this model?", file, vocab_size, id);
+    const auto score = read_number<float>(stream);
+    const auto length = read_number<std::uint32_t>(stream);
+    position += 8;
+    expect<FileError>(std::isfinite(score), "{}: piece {}: expected a finite score, found {}", file, id, score);
+    expect<FileError>(length <= longest && length <= size - position, "{}: piece {}: expected at most {} bytes, found "
+                      "a length of {} with {} bytes left; was the file cut off?", file, id, longest, length,
+                      size - position);
+    std::string text(length, '\0');
+    stream.read(text.data(), length);
+    expect<FileError>(stream.good(), "{}: piece {}: expected {} bytes, found that they cannot be read", file, id,
+                      length);
+    position += length;
+
+    const int number = static_cast<int>(id), byte = byte_of(text);
+    if (byte >= 0 && byte_ids_[byte] < 0) byte_ids_[byte] = number;
+    ids_.emplace(text, number);
+    pieces_.push_back({std::move(text), score, byte});
+  }
+  expect<FileError>(position == size, "{}: expected the end after {} pieces, found {} more bytes; does the tokenizer "
+                    "belong to this model?", file, vocab_size, size - position);
+}
+
+int Llama2cTokenizer::id_of(const std::string& text) const {
+  const auto found = ids_.find(text);
+  return found == ids_.end() ? -1 : found->second;
+}
+
+// A byte and those after it that continue a character, as llama2.c groups them: never more than four, and broken
+// UTF-8 is no error.
+static std::size_t character_length(std::string_view text) {
+  std::size_t length = 1;
+  while (length < 4 && length < text.size() && (static_cast<unsigned char>(text[length]) & 0xC0) == 0x80) ++length;
+  return length;
+}
+
+void Llama2cTokenizer::append_character(std::vector<int>& ids, std::string_view character, std::size_t offset) const {
+  if (const int id = id_of(std::string(character)); id >= 0) return ids.push_back(id);
+  for (const char c : character) {
+    const int byte = static_cast<unsigned char>(c), id = byte_ids_[byte];
+    expect(id >= 0, "llama2c: byte 0x{:02X} of the character at offset {} is not in the vocabulary, nor is the "
+           "character", byte, offset);
+    ids.push_back(id);
+  }
+}
+
+std::vector<int> Llama2cTokenizer::encode(std::string_view text) const {
+  std::vector<int> ids = {begin_token};
+  if (const int space = id_of(" "); !text.empty() && space >= 0) ids.push_back(space);
+  for (std::size_t offset = 0; offset < text.size();) {
+    const std::string_view character = text.substr(offset, character_length(text.substr(offset)));
+    append_character(ids, character, offset);
+    offset += character.size();
+  }
+  return merged(std::move(ids));
+}
+
+// A queue of all pairs that could be merged, the best in front. A merge makes at most two new pairs, and leaves behind
+// pairs that no longer exist: whoever takes one from the queue sees that its ids have changed.
+std::vector<int> Llama2cTokenizer::merged(std::vector<int> ids) const {
+  struct Pair {
+    float score;
+    std::size_t left, right;  // places in ids
+    int left_id, right_id, merged_id;
+    bool operator<(const Pair& other) const {
+      return score != other.score ? score < other.score : left > other.left;
+    }
+  };
+  constexpr int gone = -1;
+  const std::size_t end = ids.size();
+  std::vector<std::size_t> before(end), after(end);
+  std::priority_queue<Pair> pairs;
+  const auto consider = [&](std::size_t left, std::size_t right) {
+    const int id = id_of(pieces_[ids[left]].text + pieces_[ids[right]].text);
+    if (id >= 0) pairs.push({pieces_[id].score, left, right, ids[left], ids[right], id});
+  };
+  for (std::size_t i = 0; i < end; ++i) {
+    before[i] = i - 1;  // never used for the first
+    after[i] = i + 1;
+    if (i > 0) consider(i - 1, i);
+  }
+
+  while (!pairs.empty()) {
+    const auto [score, left, right, left_id, right_id, merged_id] = pairs.top();
+    pairs.pop();
+    if (ids[left] != left_id || ids[right] != right_id || after[left] != right) continue;
+    ids[left] = merged_id;
+    ids[right] = gone;
+    after[left] = after[right];
+    if (after[left] < end) {
+      before[after[left]] = left;
+      consider(left, after[left]);
+    }
+    if (left > 0) consider(before[left], left);
+  }
+  std::erase(ids, gone);
+  return ids;
+}
+
+std::string Llama2cTokenizer::decode(std::span<const int> ids) const {
+  std::string text;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    expect(ids[i] >= 0 && static_cast<std::size_t>(ids[i]) < pieces_.size(),
+           "llama2c: id {} at position {} must be below the vocabulary's {} pieces", ids[i], i, pieces_.size());
+    if (ids[i] == begin_token) continue;
+    const Piece& piece = pieces_[ids[i]];
+    const bool first = i > 0 && ids[i - 1] == begin_token;
+    if (piece.byte >= 0)
+      text += static_cast<char>(piece.byte);
+    else
+      text += std::string_view(piece.text).substr(first && piece.text.starts_with(' ') ? 1 : 0);
+  }
+  return text;
+}
+
+std::string Llama2cTokenizer::to_json() const {
+  throw ShapeError("llama2c: these tokenizers are kept in llama2.c's own binary format, not as JSON");
+}
+
+}  // namespace gradus::nn

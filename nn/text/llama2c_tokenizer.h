@@ -1,0 +1,52 @@
+// The tokenizers of the llama2.c project: pieces of text with scores, merged from characters by the best score.
+//
+//   4 bytes            the length of the longest piece, an unsigned integer
+//   then for each id   its score, a float; its length in bytes, an unsigned integer of 4 bytes; the bytes
+//
+// All little-endian. How many pieces there are only the model knows.
+#pragma once
+
+#include <array>
+#include <filesystem>
+#include <unordered_map>
+
+#include "nn/text/tokenizer.h"
+
+namespace gradus::nn {
+
+class Llama2cTokenizer : public Tokenizer {
+ public:
+  static constexpr int begin_token = 1;  // stands before every text, and so ends the one before
+
+  // Errors: FileError with the path, what was expected and what was found; a file that has not exactly `vocab_size`
+  // pieces is refused.
+  Llama2cTokenizer(const std::filesystem::path& path, std::size_t vocab_size);
+
+  // The begin token, the piece " ", and the text's characters, neighbours merged as long as two spell a piece: those
+  // of the highest score first, the leftmost among equals. A character that is no piece becomes its bytes.
+  // Errors: such a character, where the vocabulary has no bytes.
+  std::vector<int> encode(std::string_view text) const override;
+  // The begin token writes nothing, and takes a space from the start of the piece behind it.
+  std::string decode(std::span<const int> ids) const override;
+
+  std::size_t vocab_size() const override { return pieces_.size(); }
+  std::string name() const override { return "llama2c"; }
+  std::string to_json() const override;  // always an error: these tokenizers have a format of their own
+  std::optional<int> end_token() const override { return begin_token; }
+
+ private:
+  struct Piece {
+    std::string text;  // what the file spells
+    float score;
+    int byte;  // where that is <0x00> … <0xFF>; −1 for others
+  };
+  int id_of(const std::string& text) const;  // −1 if it is no piece
+  void append_character(std::vector<int>& ids, std::string_view character, std::size_t offset) const;
+  std::vector<int> merged(std::vector<int> ids) const;
+
+  std::vector<Piece> pieces_;
+  std::unordered_map<std::string, int> ids_;  // the lowest id of each spelling
+  std::array<int, 256> byte_ids_;             // −1 where there is none
+};
+
+}  // namespace gradus::nn
