@@ -84,7 +84,7 @@ void gemm(const Gemm& g) {
   expect_rows_apart("c", g.c_stride, g.n);
 
   // A constant, not a measurement: where the cut lies can change the last bit.
-  constexpr std::size_t worth_cutting = std::size_t{1} << 18;
+  constexpr std::size_t worth_cutting = std::size_t{1} << 20;
   if (in_parallel() || g.m * g.n * g.k < worth_cutting) return gemm_one_thread(g);
 
   // Rows of C where it has enough of them, columns where it is short and wide: one token times a large matrix.

@@ -37,7 +37,8 @@ static std::size_t measure_threshold() {
     shortest = std::min(shortest, std::chrono::duration<double>(clock::now() - start).count());
   }
   constexpr double operations_per_second = 4e9;
-  return static_cast<std::size_t>(std::clamp(2 * shortest * operations_per_second, 4096.0, 1e6));
+  // Below 32768 operations there is little to gain, and much to lose where another program holds a core.
+  return static_cast<std::size_t>(std::clamp(2 * shortest * operations_per_second, 32768.0, 1e6));
 #else
   return static_cast<std::size_t>(-1);
 #endif
