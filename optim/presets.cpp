@@ -3,7 +3,7 @@
 namespace gradus::optim {
 
 TrainerOptions training_settings(std::string_view preset) {
-  if (preset == "stories") return {.steps = 1500, .batch = 8, .rate = 2e-3};
+  if (preset == "stories") return {.steps = 2200, .batch = 8, .rate = 2e-3};
   if (preset == "shakespeare") return {.steps = 2000, .batch = 12, .rate = 2e-3};
   return {};
 }
