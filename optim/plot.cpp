@@ -66,6 +66,7 @@ set grid linetype 1 linecolor '#e4e4e4'
 set key top right samplen 2
 set offsets 0, 0, graph 0.04, graph 0.04
 )";
+  script += "set yrange [0:*]\n";
   script += message("set xrange [0:{}]\n", rows.empty() ? 1 : std::max<std::uint64_t>(1, rows.back().step));
   std::string curves;
   const auto draw = [&](const std::string& curve) { curves += (curves.empty() ? "plot " : ", ") + curve; };
