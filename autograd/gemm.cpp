@@ -14,6 +14,7 @@ extern "C" {
 __attribute__((weak)) void openblas_set_num_threads(int);
 __attribute__((weak)) char* openblas_get_config(void);
 __attribute__((weak)) char* openblas_get_corename(void);
+__attribute__((weak)) int openblas_get_parallel(void);
 }
 #endif
 
@@ -60,7 +61,10 @@ static const bool one_threaded = [] {
 
 std::string gemm_backend() {
   if (openblas_get_config == nullptr || openblas_get_corename == nullptr) return "CBLAS (not OpenBLAS)";
-  return message("{}, kernel {}", openblas_get_config(), openblas_get_corename());
+  static constexpr const char* flavours[] = {"sequential", "pthread", "OpenMP"};
+  const int flavour = openblas_get_parallel != nullptr ? openblas_get_parallel() : 0;
+  return message("{}, {} flavour, kernel {}", openblas_get_config(), flavours[std::clamp(flavour, 0, 2)],
+                 openblas_get_corename());
 }
 
 #else

@@ -77,7 +77,9 @@ std::span<const Real> Tensor::grad() const {
 std::span<Real> Tensor::mutable_grad() const {
   const GradTarget target = grad_target();
   if (target.beta == 0)
-    parallel_for(size(), 1, [&](std::size_t begin, std::size_t end) { std::fill(target.data + begin, target.data + end, Real{0}); });
+    parallel_for(size(), 1, [&](std::size_t begin, std::size_t end) {
+      std::fill(target.data + begin, target.data + end, Real{0});
+    });
   return {target.data, size()};
 }
 

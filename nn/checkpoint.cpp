@@ -19,8 +19,8 @@ static void write_text(const std::filesystem::path& path, const std::string& tex
 
 static std::string read_text(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
-  expect<FileError>(file.good() && std::filesystem::is_regular_file(path), "{}: cannot be read; a model is a folder with it",
-                    path.string());
+  expect<FileError>(file.good() && std::filesystem::is_regular_file(path),
+                    "{}: cannot be read; a model is a folder with it", path.string());
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
@@ -57,7 +57,8 @@ Model load_model(const std::filesystem::path& folder) {
   const std::filesystem::path weights = folder / "model.safetensors";
   const SafetensorsFile file(weights);
 
-  Model model{Decoder(config), tokenizer_from_json(read_text(folder / "tokenizer.json"), (folder / "tokenizer.json").string())};
+  const std::filesystem::path words = folder / "tokenizer.json";
+  Model model{Decoder(config), tokenizer_from_json(read_text(words), words.string())};
   expect<FileError>(model.tokenizer->vocab_size() == config.vocab_size,
                     "{}: the tokenizer has {} tokens and the model's vocab_size is {}; they are not from the same training",
                     folder.string(), model.tokenizer->vocab_size(), config.vocab_size);

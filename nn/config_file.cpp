@@ -27,7 +27,8 @@ std::string config_to_json(const Config& config) {
 }
 
 static void read_field(const std::string& path, const char* name, const Json& json, std::size_t& value) {
-  expect<FileError>(json.is_number_unsigned(), "{}: {} must be a whole number of 0 or more, not {}", path, name, json.dump());
+  expect<FileError>(json.is_number_unsigned(), "{}: {} must be a whole number of 0 or more, not {}", path, name,
+                    json.dump());
   value = json.get<std::size_t>();
 }
 
@@ -50,13 +51,13 @@ static void read_field(const std::string& path, const char* name, const Json& js
 
 Config read_config(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
-  expect<FileError>(file.good() && std::filesystem::is_regular_file(path), "{}: cannot be read; a model is a folder with config.json",
-                    path.string());
+  expect<FileError>(file.good() && std::filesystem::is_regular_file(path),
+                    "{}: cannot be read; a model is a folder with config.json", path.string());
   const std::string text((std::istreambuf_iterator<char>(file)), {});
   const Json json = Json::parse(text, nullptr, false);
   expect<FileError>(json.is_object(), "{}: not a JSON object", path.string());
-  expect<FileError>(json.value("format", Json()) == format_name, "{}: \"format\" must be \"{}\"; this is another project's model",
-                    path.string(), format_name);
+  expect<FileError>(json.value("format", Json()) == format_name,
+                    "{}: \"format\" must be \"{}\"; this is another project's model", path.string(), format_name);
 
   Config config;
   std::set<std::string> known{"format"};

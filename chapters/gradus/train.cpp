@@ -88,7 +88,8 @@ void train(const TrainOptions& options) {
   nn::Decoder decoder(config);
   Rng rng(options.seed, 1);
   nn::initialise(decoder, rng);
-  say(message("{} parameters, {} layers, width {}, context {}; {} to learn from, {} kept for validation, tokens are {}; {} threads",
+  say(message("{} parameters, {} layers, width {}, context {}; {} to learn from, {} kept for validation, tokens are {}; "
+              "{} threads",
               nn::count_parameters(decoder), config.n_layers, config.width, config.context_length,
               windows.training_tokens().size(), windows.validation_tokens().size(), tokenizer->name(), thread_count()));
   if (corpus.floor) say(message("no model can have a loss below {:.3f} nats per byte on this text", *corpus.floor));
