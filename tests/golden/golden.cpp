@@ -129,8 +129,8 @@ Report File::finish() {
 
 Tensor Case::heads(const std::string& name) const {
   const Shape shape = this->shape(name);
-  const std::span<const Real> values = tensor(name).values();
-  return Tensor({shape[0], shape[1], shape[2] * shape[3]}, values).set_requires_grad();
+  const Tensor stored = tensor(name);
+  return Tensor({shape[0], shape[1], shape[2] * shape[3]}, stored.values()).set_requires_grad();
 }
 
 std::vector<Case> cases(File& file) {
