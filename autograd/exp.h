@@ -8,6 +8,10 @@
 
 #include "autograd/real.h"
 
+#if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
+#error "-ffast-math and -ffinite-math-only lose NaN and infinity, which the operations must pass on: compile without them"
+#endif
+
 namespace gradus {
 
 // Write x = n ln 2 + r with |r| ≤ ½ ln 2. Then eˣ = 2ⁿ eʳ, and a short polynomial is enough for eʳ.

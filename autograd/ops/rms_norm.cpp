@@ -1,6 +1,7 @@
 #include "autograd/ops/rms_norm.h"
 
 #include <cmath>
+#include <vector>
 
 #include "autograd/error.h"
 #include "autograd/graph.h"
@@ -73,16 +74,16 @@ static void rms_norm_backward(const Tensor& y, const Tensor& x, const Tensor& ga
   }
 
   if (gain.requires_grad()) {
-    Tensor partial = Tensor::zeros({thread_count(), n});  // one row for each piece of the loop
-    Real* const P = partial.mutable_values().data();
+    const std::size_t pieces = thread_count();
+    std::vector<double> partial(pieces * n);  // a row for each piece of the loop
     parallel_pieces(rows, 4 * n, [&](std::size_t piece, std::size_t begin, std::size_t end) {
-      Real* const sum = P + piece * n;
+      double* const sum = partial.data() + piece * n;
       for (std::size_t row = begin; row < end; ++row)
-        for (std::size_t i = 0; i < n; ++i) sum[i] += DY[row * n + i] * X[row * n + i] * R[row];
+        for (std::size_t i = 0; i < n; ++i) sum[i] += static_cast<double>(DY[row * n + i] * X[row * n + i] * R[row]);
     });
     Real* const dgain = gain.mutable_grad().data();
-    for (std::size_t piece = 0; piece < partial.extent(0); ++piece)
-      for (std::size_t i = 0; i < n; ++i) dgain[i] += P[piece * n + i];
+    for (std::size_t piece = 0; piece < pieces; ++piece)
+      for (std::size_t i = 0; i < n; ++i) dgain[i] += static_cast<Real>(partial[piece * n + i]);
   }
 }
 

@@ -94,3 +94,26 @@ TEST_CASE("What backward reads is listed: no lambda given to record captures eve
     }
   CHECK(calls > 5);
 }
+
+TEST_CASE("A listing in a chapter is the source's own text") {
+  // <!-- code: autograd/ops/rms_norm.cpp rms_norm -->, then a fence with the whole definition
+  static const std::regex listing("<!-- code: (\\S+) (\\S+) -->\n```cpp\n([^`]*)```");
+  const std::filesystem::path root = GRADUS_SOURCE_DIR;
+  const auto contents = [](const std::filesystem::path& path) {
+    std::ifstream file(path);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  std::size_t listings = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(root / "chapters")) {
+    if (entry.path().extension() != ".md") continue;
+    const std::string page = contents(entry.path());
+    for (auto match = std::sregex_iterator(page.begin(), page.end(), listing); match != std::sregex_iterator(); ++match) {
+      ++listings;
+      const std::string name = (*match)[2], code = (*match)[3];
+      CAPTURE(name);
+      CHECK(code.find(name + "(") != std::string::npos);
+      CHECK(contents(root / (*match)[1].str()).find(code) != std::string::npos);
+    }
+  }
+  CHECK(listings >= 2);
+}

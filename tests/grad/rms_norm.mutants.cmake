@@ -1,5 +1,5 @@
 mutant(rms_norm without_rank_one_term FIND " - x_row[i] * slope" REPLACE "")
 mutant(rms_norm assigns_dx FIND "dx[i] += G[i]" REPLACE "dx[i] = G[i]")
-mutant(rms_norm assigns_dgain FIND "dgain[i] += P" REPLACE "dgain[i] = P")
+mutant(rms_norm assigns_dgain FIND "dgain[i] += static" REPLACE "dgain[i] = static")
 mutant(rms_norm forgets_gain_in_dx FIND "u_dot_x += G[i] * dy[i]" REPLACE "u_dot_x += dy[i]")
 mutant(rms_norm epsilon_outside_the_root FIND "u_dot_x * inverse * inverse * inverse" REPLACE "u_dot_x * inverse * inverse")
