@@ -34,7 +34,7 @@ static void expect_finite(std::string_view what, double value, std::size_t step,
                         "train: {} is {} at step {} (last finite loss {:.4f}); this step was not taken. Check the "
                         "learning rate (a tenth of it is the first thing to try), the clip (is it off?) and the data of "
                         "this batch",
-                        what, value, step, last_loss);
+                        what, std::abs(value), step, last_loss);  // NaN has a sign that says nothing
 }
 
 Metrics train(nn::Decoder& decoder, Windows& windows, const TrainerOptions& options,

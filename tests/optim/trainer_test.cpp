@@ -113,6 +113,23 @@ TEST_CASE("a loss that is no number stops the run, says the step and what to che
   CHECK(decoder.norm.gain.values()[0] == before);
 }
 
+TEST_CASE("a rate of a million is stopped at the first gradient that is no number, before it reaches a weight") {
+  if (sizeof(Real) == 8) return;  // the rate is chosen to overflow float
+  nn::Decoder decoder = fresh_decoder();
+  Windows windows = story_windows();
+  const auto weights = [&] {
+    std::vector<Real> all;
+    for (const nn::Parameter& parameter : nn::parameters(decoder))
+      all.insert(all.end(), parameter.tensor.values().begin(), parameter.tensor.values().end());
+    return all;
+  };
+  std::vector<Real> last = weights();
+  CHECK_THROWS_WITH_AS(train(decoder, windows, {.steps = 40, .batch = 4, .rate = 1e6}, [&](const Metrics&) { last = weights(); }),
+                       doctest::Contains("Check the learning rate"), TrainingError);
+  CHECK(weights() == last);
+  for (Real value : last) REQUIRE(std::isfinite(value));
+}
+
 TEST_CASE("settings that make no sense are refused by name") {
   nn::Decoder decoder = fresh_decoder();
   Windows windows = story_windows();
