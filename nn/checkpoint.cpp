@@ -50,9 +50,23 @@ static std::string differences(const std::vector<Parameter>& needed, const Safet
   return list;
 }
 
-Model load_model(const std::filesystem::path& folder) {
-  expect<FileError>(std::filesystem::is_directory(folder), "{}: no such folder; `gradus train --out DIR` makes one",
-                    folder.string());
+std::filesystem::path resolve_checkpoint(const std::filesystem::path& folder) {
+  const std::filesystem::path pointer = folder / "latest";
+  if (!std::filesystem::is_regular_file(pointer)) return folder;
+  std::string name = read_text(pointer);
+  while (!name.empty() && (name.back() == '\n' || name.back() == '\r')) name.pop_back();
+  expect<FileError>(!name.empty() && name == std::filesystem::path(name).filename() &&
+                        std::filesystem::is_directory(folder / name),
+                    "{}: names \"{}\", which is no folder beside it; write the name of a checkpoint there, as in "
+                    "step-000200",
+                    pointer.string(), name);
+  return folder / name;
+}
+
+Model load_model(const std::filesystem::path& path) {
+  expect<FileError>(std::filesystem::is_directory(path), "{}: no such folder; `gradus train --out DIR` makes one",
+                    path.string());
+  const std::filesystem::path folder = resolve_checkpoint(path);
   const Config config = read_config(folder / "config.json");
   const std::filesystem::path weights = folder / "model.safetensors";
   const SafetensorsFile file(weights);

@@ -18,6 +18,11 @@ struct Model {
 // Errors (FileError): the folder cannot be written.
 void save_model(const std::filesystem::path& folder, const Decoder& decoder, const Tokenizer& tokenizer);
 
+// The folder of a model below `folder`: itself, or, where it is a training run's with a file named `latest`, the
+// checkpoint that this file names. Errors (FileError): `latest` names no folder beside it.
+std::filesystem::path resolve_checkpoint(const std::filesystem::path& folder);
+
+// The model of resolve_checkpoint(folder).
 // Errors (FileError): a file is missing or malformed; tensors are missing, unexpected or of another shape, all of them
 // listed; the tokenizer has another number of tokens than the model.
 Model load_model(const std::filesystem::path& folder);

@@ -18,15 +18,17 @@ void TrainerOptions::validate() const {
   expect(rate > 0 && std::isfinite(rate), "train: rate must be a number above 0, not {}", rate);
 }
 
-double validation_loss(const nn::Decoder& decoder, const Windows& windows, std::size_t batch) {
+double validation_loss(const nn::Decoder& decoder, const Data& data, std::size_t batch) {
   const NoGrad guard;
-  double sum = 0;
-  const std::size_t count = windows.validation_windows();
+  double sum = 0, counted = 0;
+  const std::size_t count = data.validation_rows();
   for (std::size_t first = 0; first < count; first += batch) {
-    const Batch rows = windows.validation(first, batch);
-    sum += static_cast<double>(decoder.loss(rows.inputs, rows.targets, rows.rows).item()) * static_cast<double>(rows.rows);
+    const Batch rows = data.validation(first, batch);
+    const double tokens = static_cast<double>(rows.counted());
+    if (tokens > 0) sum += tokens * static_cast<double>(decoder.loss(rows.inputs, rows.targets, rows.rows).item());
+    counted += tokens;
   }
-  return sum / static_cast<double>(count);
+  return sum / counted;
 }
 
 static void expect_finite(std::string_view what, double value, std::size_t step, double last_loss) {
@@ -37,7 +39,7 @@ static void expect_finite(std::string_view what, double value, std::size_t step,
                         what, std::abs(value), step, last_loss);  // NaN has a sign that says nothing
 }
 
-Metrics train(nn::Decoder& decoder, Windows& windows, const TrainerOptions& options,
+Metrics train(nn::Decoder& decoder, Data& data, const TrainerOptions& options,
               const std::function<void(const Metrics&)>& observe) {
   options.validate();
   std::vector<Tensor> weights;
@@ -49,7 +51,7 @@ Metrics train(nn::Decoder& decoder, Windows& windows, const TrainerOptions& opti
                            .decay_steps = options.steps});
   Rng dropout(options.seed, 2);
   const std::size_t eval_every = options.eval_every > 0 ? options.eval_every : std::max<std::size_t>(1, options.steps / 8);
-  const bool has_validation = windows.validation_windows() > 0;
+  const bool has_validation = data.validation_rows() > 0;
 
   using clock = std::chrono::steady_clock;
   const auto start = clock::now();
@@ -57,7 +59,7 @@ Metrics train(nn::Decoder& decoder, Windows& windows, const TrainerOptions& opti
   for (std::size_t step = 0; step < options.steps; ++step) {
     const auto step_start = clock::now();
     const double last_loss = metrics.loss;
-    const Batch batch = windows.random_training(options.batch);
+    const Batch batch = data.training(options.batch);
     const Tensor loss = decoder.loss(batch.inputs, batch.targets, batch.rows, {.dropout = &dropout});
     metrics.loss = static_cast<double>(loss.item());
     expect_finite("the loss", metrics.loss, step, last_loss);
@@ -75,7 +77,7 @@ Metrics train(nn::Decoder& decoder, Windows& windows, const TrainerOptions& opti
         static_cast<double>(batch.inputs.size()) / std::chrono::duration<double>(clock::now() - step_start).count();
     metrics.validation_loss.reset();
     if (has_validation && (metrics.step % eval_every == 0 || metrics.step == options.steps))
-      metrics.validation_loss = validation_loss(decoder, windows, 2 * options.batch);
+      metrics.validation_loss = validation_loss(decoder, data, 2 * options.batch);
     metrics.seconds = std::chrono::duration<double>(clock::now() - start).count();
     if (observe) observe(metrics);
   }

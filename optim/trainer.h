@@ -11,7 +11,7 @@
 
 #include "nn/decoder.h"
 #include "optim/metrics.h"
-#include "optim/windows.h"
+#include "optim/data.h"
 
 namespace gradus::optim {
 
@@ -36,12 +36,12 @@ struct TrainingError : std::runtime_error {
 };
 
 // The mean loss over all validation windows, in nats per token. Draws no random numbers and records nothing.
-double validation_loss(const nn::Decoder& decoder, const Windows& windows, std::size_t batch);
+double validation_loss(const nn::Decoder& decoder, const Data& data, std::size_t batch);
 
 // Trains for options.steps steps and calls `observe` after each; validates every eval_every steps and after the last.
 // Returns the last step's metrics.
 // Errors (TrainingError): a loss or a gradient that is not finite, saying the step and what to check.
-Metrics train(nn::Decoder& decoder, Windows& windows, const TrainerOptions& options,
+Metrics train(nn::Decoder& decoder, Data& data, const TrainerOptions& options,
               const std::function<void(const Metrics&)>& observe = {});
 
 }  // namespace gradus::optim

@@ -31,20 +31,20 @@ void Windows::append(Batch& batch, std::size_t begin) const {
   ++batch.rows;
 }
 
-Batch Windows::random_training(std::size_t rows) {
+Batch Windows::training(std::size_t rows) {
   Batch batch;
   for (std::size_t row = 0; row < rows; ++row) append(batch, rng_.below(training_ - context_));
   return batch;
 }
 
-std::size_t Windows::validation_windows() const {
+std::size_t Windows::validation_rows() const {
   const std::size_t length = tokens_.size() - training_;
   return length == 0 ? 0 : (length - 1) / context_;
 }
 
 Batch Windows::validation(std::size_t first, std::size_t rows) const {
   Batch batch;
-  const std::size_t end = std::min(validation_windows(), first + rows);
+  const std::size_t end = std::min(validation_rows(), first + rows);
   for (std::size_t window = first; window < end; ++window) append(batch, training_ + window * context_);
   return batch;
 }

@@ -12,16 +12,11 @@
 #include <vector>
 
 #include "autograd/random.h"
+#include "optim/data.h"
 
 namespace gradus::optim {
 
-struct Batch {
-  std::vector<int> inputs;   // (rows, context)
-  std::vector<int> targets;  // (rows, context)
-  std::size_t rows = 0;
-};
-
-class Windows {
+class Windows : public Data {
  public:
   // The last `validation_fraction` of the tokens is for validation; with 0 there is none.
   // Errors: context is 0; the fraction is not in [0, 1); the training part is shorter than a window, or the
@@ -33,16 +28,15 @@ class Windows {
   std::span<const int> validation_tokens() const { return std::span(tokens_).subspan(training_); }
 
   // Windows at random places of the training part, each place equally likely.
-  Batch random_training(std::size_t rows);
+  Batch training(std::size_t rows) override;
 
   // Validation windows first … first + rows − 1, without overlap: each token but the first is a target once. Fewer
-  // rows at the end, where the tokens that do not fill a window are left out. Draws no random numbers.
-  std::size_t validation_windows() const;
-  Batch validation(std::size_t first, std::size_t rows) const;
+  // rows at the end, where the tokens that do not fill a window are left out.
+  std::size_t validation_rows() const override;
+  Batch validation(std::size_t first, std::size_t rows) const override;
 
-  // What a checkpoint keeps: with it, the same windows follow.
-  Rng::State state() const { return rng_.state(); }
-  void restore(const Rng::State& state) { rng_ = Rng(state); }
+  std::vector<std::uint64_t> state() const override { return state_words(rng_.state()); }
+  void restore(std::span<const std::uint64_t> state) override { rng_ = Rng(state_of_words(state)); }
 
  private:
   void append(Batch& batch, std::size_t begin) const;

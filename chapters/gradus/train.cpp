@@ -15,6 +15,7 @@
 #include "optim/presets.h"
 #include "optim/progress.h"
 #include "optim/story_grammar.h"
+#include "optim/windows.h"
 
 namespace gradus::tool {
 

@@ -4,7 +4,7 @@
 
 namespace gradus::nn {
 
-std::vector<int> ByteTokenizer::encode(std::string_view text) const {
+std::vector<int> ByteTokenizer::encode(std::string_view text, Specials) const {
   std::vector<int> ids(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) ids[i] = static_cast<unsigned char>(text[i]);
   return ids;

@@ -37,7 +37,7 @@ CharTokenizer CharTokenizer::of_text(std::string_view text) {
   return CharTokenizer(std::vector<std::string>(characters.begin(), characters.end()));
 }
 
-std::vector<int> CharTokenizer::encode(std::string_view text) const {
+std::vector<int> CharTokenizer::encode(std::string_view text, Specials) const {
   std::vector<int> ids;
   ids.reserve(text.size());
   for (std::size_t offset = 0; offset < text.size();) {

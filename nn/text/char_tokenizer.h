@@ -15,7 +15,7 @@ class CharTokenizer : public Tokenizer {
   static CharTokenizer of_text(std::string_view text);
 
   // Errors: broken UTF-8 or a character outside the vocabulary, with its byte offset.
-  std::vector<int> encode(std::string_view text) const override;
+  std::vector<int> encode(std::string_view text, Specials specials = Specials::as_text) const override;
   std::string decode(std::span<const int> ids) const override;
   std::size_t vocab_size() const override { return vocabulary_.size(); }
   std::string name() const override { return "chars"; }

@@ -95,7 +95,7 @@ void Llama2cTokenizer::append_character(std::vector<int>& ids, std::string_view 
   }
 }
 
-std::vector<int> Llama2cTokenizer::encode(std::string_view text) const {
+std::vector<int> Llama2cTokenizer::encode(std::string_view text, Specials) const {
   std::vector<int> ids = {begin_token};
   if (const int space = id_of(" "); !text.empty() && space >= 0) ids.push_back(space);
   for (std::size_t offset = 0; offset < text.size();) {

@@ -25,7 +25,7 @@ class Llama2cTokenizer : public Tokenizer {
   // The begin token, the piece " ", and the text's characters, neighbours merged as long as two spell a piece: those
   // of the highest score first, the leftmost among equals. A character that is no piece becomes its bytes.
   // Errors: such a character, where the vocabulary has no bytes.
-  std::vector<int> encode(std::string_view text) const override;
+  std::vector<int> encode(std::string_view text, Specials specials = Specials::as_text) const override;
   // The begin token writes nothing, and takes a space from the start of the piece behind it.
   std::string decode(std::span<const int> ids) const override;
 

@@ -10,6 +10,7 @@
 #include "autograd/parallel.h"
 #include "nn/text/byte_tokenizer.h"
 #include "optim/story_grammar.h"
+#include "optim/windows.h"
 
 using namespace gradus;
 using namespace gradus::optim;

@@ -18,7 +18,7 @@ static std::vector<int> counting(std::size_t count) {
 
 TEST_CASE("each target is the token that follows its input") {
   Windows windows(counting(100), 7, 0, 1);
-  const Batch batch = windows.random_training(5);
+  const Batch batch = windows.training(5);
   REQUIRE(batch.rows == 5);
   REQUIRE(batch.inputs.size() == 35);
   REQUIRE(batch.targets.size() == 35);
@@ -31,7 +31,7 @@ TEST_CASE("each target is the token that follows its input") {
 TEST_CASE("every place of the training part is drawn, and none of the validation part") {
   Windows windows(counting(20), 4, 0.25, 1);
   std::set<int> starts;
-  for (int draw = 0; draw < 500; ++draw) starts.insert(windows.random_training(1).inputs[0]);
+  for (int draw = 0; draw < 500; ++draw) starts.insert(windows.training(1).inputs[0]);
   CHECK(starts.size() == 11);
   CHECK(*starts.begin() == 0);
   CHECK(*starts.rbegin() == 10);
@@ -41,7 +41,7 @@ TEST_CASE("validation windows follow each other, and every token but the first i
   const Windows windows(counting(100), 4, 0.22, 1);
   CHECK(windows.training_tokens().size() == 78);
   CHECK(windows.validation_tokens().size() == 22);
-  REQUIRE(windows.validation_windows() == 5);
+  REQUIRE(windows.validation_rows() == 5);
   int next = 79;
   for (std::size_t first = 0; first < 5; first += 2) {
     const Batch batch = windows.validation(first, 2);
@@ -50,22 +50,22 @@ TEST_CASE("validation windows follow each other, and every token but the first i
   }
   CHECK(next == 99);
   CHECK(windows.validation(5, 2).rows == 0);
-  CHECK(Windows(counting(5), 4, 0, 1).validation_windows() == 0);
+  CHECK(Windows(counting(5), 4, 0, 1).validation_rows() == 0);
 }
 
 TEST_CASE("windows restored from their state go on with the same draws; another seed draws others") {
   Windows straight(counting(1000), 8, 0.1, 42), resumed(counting(1000), 8, 0.1, 0);
-  straight.random_training(3);
+  straight.training(3);
   resumed.restore(straight.state());
-  const Batch expected = straight.random_training(4);
-  CHECK(resumed.random_training(4).inputs == expected.inputs);
-  CHECK(Windows(counting(1000), 8, 0.1, 43).random_training(4).inputs !=
-        Windows(counting(1000), 8, 0.1, 42).random_training(4).inputs);
+  const Batch expected = straight.training(4);
+  CHECK(resumed.training(4).inputs == expected.inputs);
+  CHECK(Windows(counting(1000), 8, 0.1, 43).training(4).inputs !=
+        Windows(counting(1000), 8, 0.1, 42).training(4).inputs);
 }
 
 TEST_CASE("validation draws no random numbers") {
   Windows windows(counting(100), 4, 0.2, 1);
-  const Rng::State before = windows.state();
+  const std::vector<std::uint64_t> before = windows.state();
   windows.validation(0, 100);
   CHECK(windows.state() == before);
 }
@@ -75,7 +75,7 @@ TEST_CASE("a text shorter than one window is refused with both numbers") {
                        "windows: the training part is shorter than one window: 64 < 65 tokens, a context of 64 and one "
                        "target more; use more text or a shorter context",
                        ShapeError);
-  CHECK(Windows(counting(65), 64, 0, 1).random_training(2).inputs.size() == 128);
+  CHECK(Windows(counting(65), 64, 0, 1).training(2).inputs.size() == 128);
   CHECK_THROWS_WITH_AS(Windows({}, 64, 0, 1),
                        "windows: the training part is shorter than one window: 0 < 65 tokens, a context of 64 and one "
                        "target more; use more text or a shorter context",
