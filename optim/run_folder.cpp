@@ -50,10 +50,8 @@ void RunFolder::point(const char* pointer, const std::string& name) const {
   file.commit();
 }
 
-bool RunFolder::has_checkpoint() const { return fs::exists(path_ / "latest"); }
-
 fs::path RunFolder::latest() const {
-  expect<FileError>(has_checkpoint(), "{}: holds no training run: expected a file `latest` that names a checkpoint; "
+  expect<FileError>(has_checkpoint(path_), "{}: holds no training run: expected a file `latest` that names a checkpoint; "
                     "`gradus train --out DIR` makes one", path_.string());
   return nn::resolve_checkpoint(path_);
 }

@@ -24,7 +24,7 @@ class RunFolder {
   explicit RunFolder(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return path_; }
-  bool has_checkpoint() const;
+  static bool has_checkpoint(const std::filesystem::path& path) { return std::filesystem::exists(path / "latest"); }
   std::filesystem::path latest() const;  // errors: there is none
 
   // Makes step-<step>/ of the files that `write` puts into the folder it is given, and makes it the latest. Of the

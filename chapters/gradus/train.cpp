@@ -16,21 +16,21 @@ namespace gradus::tool {
 
 static void say(const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); }
 
-// A new run's folder has no checkpoint yet; a resumed one's has.
-static optim::RunFolder folder_of(const TrainOptions& options) {
-  expect(options.out.empty() || options.resume.empty() || options.out == options.resume,
-         "train: --resume {} goes on in its own folder, not in --out {}", options.resume, options.out);
+// Where the run's checkpoints go; an error before any work if that cannot be.
+static std::filesystem::path folder_of(const TrainOptions& options) {
   if (!options.resume.empty()) {
-    expect<FileError>(std::filesystem::is_directory(options.resume), "{}: no such folder; --resume takes one that `gradus "
-                      "train --out` has written", options.resume);
-    return optim::RunFolder(options.resume);
+    expect(options.out.empty() || options.out == options.resume,
+           "train: --resume {} goes on in its own folder, not in --out {}", options.resume, options.out);
+    expect<FileError>(optim::RunFolder::has_checkpoint(options.resume),
+                      "{}: holds no run that could go on; `gradus train --out DIR` makes one", options.resume);
+    return options.resume;
   }
   expect(!options.out.empty(), "train: --out DIR must say where the model goes, or --resume DIR which run goes on");
-  expect<FileError>(!std::filesystem::exists(std::filesystem::path(options.out) / "latest"),
+  expect<FileError>(!optim::RunFolder::has_checkpoint(options.out),
                     "{}: already holds a run, which training would overwrite; go on with it by --resume {}, or choose "
                     "another --out",
                     options.out, options.out);
-  return optim::RunFolder(options.out);
+  return options.out;
 }
 
 static void show_sample(const nn::Model& model, std::size_t tokens, std::uint64_t seed) {
@@ -51,22 +51,24 @@ static void introduce(const RunSetup& run, const optim::Trainer& trainer) {
 
 void train(const TrainOptions& options) {
   if (options.threads != 0) set_thread_count(options.threads);
-  optim::RunFolder folder = folder_of(options);
-  const bool resuming = folder.has_checkpoint();
+  const std::filesystem::path out = folder_of(options);
+  const bool resuming = !options.resume.empty();
+  const std::filesystem::path checkpoint = resuming ? nn::resolve_checkpoint(out) : "";
   std::optional<optim::SavedRun> saved;
-  if (resuming) saved = optim::read_run(folder.latest());
-  RunSetup run = resuming ? resumed_run(options, folder.latest(), *saved) : new_run(options);
+  if (resuming) saved = optim::read_run(checkpoint);
+  RunSetup run = resuming ? resumed_run(options, checkpoint, *saved) : new_run(options);
   optim::Trainer trainer(run.model.decoder, *run.data, run.settings);
-  if (resuming) optim::restore(trainer, folder.latest(), *saved);
+  if (resuming) optim::restore(trainer, checkpoint, *saved);
   introduce(run, trainer);
 
+  optim::RunFolder folder(out);
   const auto save = [&](bool best) {
     folder.save(trainer.state().step, best, [&](const std::filesystem::path& files) {
       optim::save_checkpoint(files, trainer, *run.model.tokenizer, run.source);
     });
   };
   if (!resuming) save(false);
-  const std::filesystem::path metrics = folder.path() / "metrics.csv";
+  const std::filesystem::path metrics = out / "metrics.csv";
   optim::MetricsWriter log(metrics, trainer.state().step);
   optim::Progress progress(run.settings.steps);
   const optim::StopSignal stop;
@@ -92,16 +94,16 @@ void train(const TrainOptions& options) {
   }
   progress.end_line();
   save(false);
-  const bool drawn = optim::plot_loss(optim::read_metrics(metrics), folder.path() / "loss.svg",
-                                      {.title = folder.path().filename().string(), .floor = run.floor});
+  const bool drawn = optim::plot_loss(optim::read_metrics(metrics), out / "loss.svg",
+                                      {.title = out.filename().string(), .floor = run.floor});
   if (stop.requested()) say(message("stopped as asked after step {}; `gradus train --resume {}` goes on", trainer.state().step,
-                                    folder.path().string()));
+                                    out.string()));
   if (trainer.out_of_patience()) say(message("stopped after {} validations without a new best; the best checkpoint is named in {}",
-                                             run.settings.patience, (folder.path() / "best").string()));
+                                             run.settings.patience, (out / "best").string()));
   const optim::Metrics& last = trainer.metrics();
   say(message("loss {:.4f}{} after {} tokens in {}; checkpoints, metrics.csv{} in {}", last.loss,
               last.validation_loss ? message(", validation {:.4f}", *last.validation_loss) : "", last.tokens,
-              optim::duration(last.seconds), drawn ? " and loss.svg" : "", folder.path().string()));
+              optim::duration(last.seconds), drawn ? " and loss.svg" : "", out.string()));
 }
 
 }  // namespace gradus::tool

@@ -26,7 +26,7 @@ static std::set<std::string> names_in(const std::filesystem::path& folder) {
 TEST_CASE("a run keeps its last two checkpoints and the best") {
   const TemporaryFolder folder;
   RunFolder run(folder / "run");
-  CHECK_FALSE(run.has_checkpoint());
+  CHECK_FALSE(RunFolder::has_checkpoint(folder / "run"));
   CHECK_THROWS_AS(run.latest(), FileError);
   for (const std::uint64_t step : {0, 100, 200, 300, 400, 1000000})
     run.save(step, step == 100, [](const auto& path) { write_file(path); });
