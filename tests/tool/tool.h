@@ -1,0 +1,38 @@
+// Running the tool as a person does.
+#pragma once
+
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+inline const std::string tool = GRADUS_BIN_DIR "/gradus";
+
+struct Folder {
+  std::filesystem::path path = std::filesystem::temp_directory_path() / "gradus_tool_test";
+  Folder() {
+    std::filesystem::remove_all(path);
+    std::filesystem::create_directories(path);
+  }
+  ~Folder() { std::filesystem::remove_all(path); }
+  std::string operator/(const std::string& name) const { return (path / name).string(); }
+};
+
+struct Result {
+  int code;
+  std::string out, err;
+};
+
+inline std::string contents(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+inline Result run(const Folder& folder, const std::string& arguments) {
+  const std::string command = tool + " " + arguments + " >" + folder / "out" + " 2>" + folder / "err";
+  const int status = std::system(command.c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(folder / "out"), contents(folder / "err")};
+}
