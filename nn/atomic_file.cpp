@@ -23,9 +23,8 @@ static bool reach_disk([[maybe_unused]] std::FILE* file) {
 #endif
 }
 
-static void folder_reach_disk([[maybe_unused]] const std::filesystem::path& target) {
+void sync_folder([[maybe_unused]] const std::filesystem::path& folder) {
 #ifdef GRADUS_HAS_FSYNC
-  const std::filesystem::path folder = target.has_parent_path() ? target.parent_path() : ".";
   const int descriptor = open(folder.c_str(), O_RDONLY);
   if (descriptor < 0) return;
   fsync(descriptor);  // not every file system can; the file is whole either way
@@ -62,7 +61,7 @@ void AtomicFile::commit() {
   errno = error.value();
   if (error) fail("replace");
   committed_ = true;
-  folder_reach_disk(target_);
+  sync_folder(target_.has_parent_path() ? target_.parent_path() : ".");
 }
 
 }  // namespace gradus::nn

@@ -31,4 +31,8 @@ class AtomicFile {
   bool committed_ = false;
 };
 
+// Brings a folder's list of names to the disk: after this, what was renamed in it stays renamed. Where the file system
+// cannot, nothing happens.
+void sync_folder(const std::filesystem::path& folder);
+
 }  // namespace gradus::nn

@@ -17,22 +17,31 @@ static constexpr std::size_t most = std::size_t{1} << 40;
 static void add_train(CLI::App& app, TrainOptions& o) {
   CLI::App& sub = *app.add_subcommand("train", "Train a decoder on text and save it as a folder");
   sub.add_option("--text", o.texts, "Text files to learn from; without it, the project's own stories");
-  sub.add_option("--preset", o.preset, "Model and training settings by name: see `gradus info`")->capture_default_str();
-  sub.add_option("--out", o.out, "The folder that the model goes to")->required();
-  sub.add_option("--tokenizer", o.tokenizer, "What a token is")
-      ->check(CLI::IsMember({"bytes", "chars"}))
-      ->capture_default_str();
+  sub.add_option("--preset", o.preset, "Model and training settings by name: see `gradus info`; default: stories");
+  sub.add_option("--out", o.out, "The folder of a new run");
+  sub.add_option("--resume", o.resume, "The folder of a run that goes on where its latest checkpoint stands");
+  sub.add_option("--init", o.init, "A model to begin with, instead of random weights");
+  sub.add_option("--tokenizer", o.tokenizer, "What a token is; default: bytes")->check(CLI::IsMember({"bytes", "chars"}));
   sub.add_option("--steps", o.steps, "Optimizer steps; default: the preset's")->check(CLI::Range(std::size_t{1}, most));
-  sub.add_option("--batch", o.batch, "Windows of text in a step; default: the preset's")
+  sub.add_option("--batch", o.batch, "Rows that go through the decoder together; default: the preset's")
       ->check(CLI::Range(std::size_t{1}, std::size_t{65536}));
-  sub.add_option("--context", o.context, "Tokens in a window; default: the preset's")
+  sub.add_option("--accumulate", o.accumulate, "Such batches in a step; default: 1")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{65536}));
+  sub.add_option("--context", o.context, "Tokens in a row; default: the preset's")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 20));
   sub.add_option("--lr", o.rate, "Peak learning rate; default: the preset's")->check(CLI::Range(1e-12, 1e12));
   sub.add_option("--eval-every", o.eval_every, "Steps between validations; default: an eighth of the steps")
       ->check(CLI::Range(std::size_t{1}, most));
+  sub.add_option("--patience", o.patience, "Validations without a new best that end the run; 0: none do")
+      ->check(CLI::Range(std::size_t{0}, most));
+  sub.add_flag("--skip-bad-steps", o.skip_bad_steps, "Leave out a step whose loss or gradient is no number, and go on");
+  sub.add_option("--save-every", o.save_every, "Steps between checkpoints, besides those at validations")
+      ->check(CLI::Range(std::size_t{1}, most));
+  sub.add_option("--sample", o.sample_tokens, "Tokens of a sample that is shown at validations; 0: none")
+      ->check(CLI::Range(std::size_t{0}, std::size_t{65536}));
   sub.add_option("--attention", o.attention, "How attention is computed; default: fused")
       ->check(CLI::IsMember({"composed", "fused"}));
-  sub.add_option("--seed", o.seed, "Of weights, windows and dropout")->capture_default_str();
+  sub.add_option("--seed", o.seed, "Of weights, rows and dropout; default: 1337");
   sub.add_option("--threads", o.threads, "0: as many as there are cores")
       ->check(CLI::Range(std::size_t{0}, std::size_t{1024}))
       ->capture_default_str();

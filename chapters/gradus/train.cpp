@@ -1,115 +1,109 @@
 #include "chapters/gradus/train.h"
 
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "autograd/error.h"
 #include "autograd/parallel.h"
-#include "nn/checkpoint.h"
-#include "nn/text/byte_tokenizer.h"
-#include "nn/text/char_tokenizer.h"
+#include "chapters/gradus/run_setup.h"
+#include "nn/text/generate.h"
 #include "optim/metrics.h"
 #include "optim/plot.h"
-#include "optim/presets.h"
 #include "optim/progress.h"
-#include "optim/story_grammar.h"
-#include "optim/windows.h"
+#include "optim/run_folder.h"
+#include "optim/stop_signal.h"
 
 namespace gradus::tool {
 
-namespace {
-
-struct Corpus {
-  std::string text;
-  double validation_fraction = 0.1;
-  std::optional<double> floor;  // nats per byte, where it is known
-};
-
-}  // namespace
-
 static void say(const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); }
 
-static std::string read_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  expect<FileError>(file.good() && !std::filesystem::is_directory(path), "{}: the text cannot be read", path);
-  std::string text((std::istreambuf_iterator<char>(file)), {});
-  expect<FileError>(!text.empty(), "{}: the text is empty; there is nothing to learn from", path);
-  return text;
-}
-
-static Corpus corpus_of(const TrainOptions& options) {
-  if (options.texts.empty()) {
-    constexpr std::uint64_t story_seed = 1;
-    const optim::StoryCorpus stories = optim::story_corpus(story_seed, 2'000'000);
-    return {stories.text, 0.05, stories.nats_per_byte};
+// Where the run's checkpoints go; an error before any work if that cannot be.
+static std::filesystem::path folder_of(const TrainOptions& options) {
+  if (!options.resume.empty()) {
+    expect(options.out.empty() || options.out == options.resume,
+           "train: --resume {} goes on in its own folder, not in --out {}", options.resume, options.out);
+    expect<FileError>(optim::RunFolder::has_checkpoint(options.resume),
+                      "{}: holds no run that could go on; `gradus train --out DIR` makes one", options.resume);
+    return options.resume;
   }
-  Corpus corpus;
-  for (const std::string& path : options.texts) corpus.text += read_text(path);
-  return corpus;
+  expect(!options.out.empty(), "train: --out DIR must say where the model goes, or --resume DIR which run goes on");
+  expect<FileError>(!optim::RunFolder::has_checkpoint(options.out),
+                    "{}: already holds a run, which training would overwrite; go on with it by --resume {}, or choose "
+                    "another --out",
+                    options.out, options.out);
+  return options.out;
 }
 
-static std::unique_ptr<nn::Tokenizer> tokenizer_of(const TrainOptions& options, const std::string& text) {
-  if (options.tokenizer == "chars") return std::make_unique<nn::CharTokenizer>(nn::CharTokenizer::of_text(text));
-  return std::make_unique<nn::ByteTokenizer>();
+static void show_sample(const nn::Model& model, std::size_t tokens, std::uint64_t seed) {
+  Rng rng(seed, 3);
+  const std::vector<int> prompt = model.tokenizer->encode("\n");
+  const std::vector<int> ids = nn::generate(model.decoder, prompt, {.tokens = tokens, .sampler = {.temperature = 0.8}}, rng);
+  say("  | " + model.tokenizer->decode(ids));
 }
 
-static nn::Config config_of(const TrainOptions& options, const nn::Tokenizer& tokenizer) {
-  nn::Config config = nn::find_preset(options.preset).config;
-  config.vocab_size = tokenizer.vocab_size();
-  config.context_length = options.context.value_or(config.context_length);
-  if (!options.attention.empty()) config.attention = nn::attention_kind(options.attention);
-  config.validate();
-  return config;
-}
-
-static optim::TrainerOptions settings_of(const TrainOptions& options) {
-  optim::TrainerOptions settings = optim::training_settings(options.preset);
-  settings.steps = options.steps.value_or(settings.steps);
-  settings.batch = options.batch.value_or(settings.batch);
-  settings.rate = options.rate.value_or(settings.rate);
-  settings.eval_every = options.eval_every.value_or(settings.eval_every);
-  settings.seed = options.seed;
-  return settings;
+static void introduce(const RunSetup& run, const optim::Trainer& trainer) {
+  const nn::Config& config = run.model.decoder.config;
+  say(message("{} parameters, {} layers, width {}, context {}; {} rows kept for validation, tokens are {}; {} threads",
+              nn::count_parameters(run.model.decoder), config.n_layers, config.width, config.context_length,
+              run.data->validation_rows(), run.model.tokenizer->name(), thread_count()));
+  if (trainer.state().step > 0) say(message("going on after step {}", trainer.state().step));
+  if (run.floor) say(message("no model can have a loss below {:.3f} nats per token on this text", *run.floor));
 }
 
 void train(const TrainOptions& options) {
-  const std::filesystem::path out = options.out;
-  expect<FileError>(!std::filesystem::exists(out / "model.safetensors"),
-                    "{}: already holds a model, which training would overwrite; choose another --out, or move it away",
-                    options.out);
   if (options.threads != 0) set_thread_count(options.threads);
-  const Corpus corpus = corpus_of(options);
-  const std::unique_ptr<nn::Tokenizer> tokenizer = tokenizer_of(options, corpus.text);
-  const nn::Config config = config_of(options, *tokenizer);
-  const optim::TrainerOptions settings = settings_of(options);
-  optim::Windows windows(tokenizer->encode(corpus.text), config.context_length, corpus.validation_fraction, options.seed);
+  const std::filesystem::path out = folder_of(options);
+  const bool resuming = !options.resume.empty();
+  const std::filesystem::path checkpoint = resuming ? nn::resolve_checkpoint(out) : "";
+  std::optional<optim::SavedRun> saved;
+  if (resuming) saved = optim::read_run(checkpoint);
+  RunSetup run = resuming ? resumed_run(options, checkpoint, *saved) : new_run(options);
+  optim::Trainer trainer(run.model.decoder, *run.data, run.settings);
+  if (resuming) optim::restore(trainer, checkpoint, *saved);
+  introduce(run, trainer);
 
-  nn::Decoder decoder(config);
-  Rng rng(options.seed, 1);
-  nn::initialise(decoder, rng);
-  say(message("{} parameters, {} layers, width {}, context {}; {} to learn from, {} kept for validation, tokens are {}; "
-              "{} threads",
-              nn::count_parameters(decoder), config.n_layers, config.width, config.context_length,
-              windows.training_tokens().size(), windows.validation_tokens().size(), tokenizer->name(), thread_count()));
-  if (corpus.floor) say(message("no model can have a loss below {:.3f} nats per byte on this text", *corpus.floor));
-
-  nn::save_model(out, decoder, *tokenizer);
-  std::vector<optim::Metrics> rows;
-  optim::MetricsWriter log(out / "metrics.csv");
-  optim::Progress progress(settings.steps);
-  const optim::Metrics last = optim::train(decoder, windows, settings, [&](const optim::Metrics& metrics) {
-    rows.push_back(metrics);
-    log.write(metrics);
-    progress.update(metrics);
-    if (metrics.validation_loss) nn::save_model(out, decoder, *tokenizer);
-  });
+  optim::RunFolder folder(out);
+  const auto save = [&](bool best) {
+    folder.save(trainer.state().step, best, [&](const std::filesystem::path& files) {
+      optim::save_checkpoint(files, trainer, *run.model.tokenizer, run.source);
+    });
+  };
+  if (!resuming) save(false);
+  const std::filesystem::path metrics = out / "metrics.csv";
+  optim::MetricsWriter log(metrics, trainer.state().step);
+  optim::Progress progress(run.settings.steps);
+  const optim::StopSignal stop;
+  try {
+    while (!trainer.finished() && !stop.requested()) {
+      if (!trainer.step()) {
+        progress.end_line();
+        say(trainer.problem());
+        continue;
+      }
+      const optim::Metrics& now = trainer.metrics();
+      log.write(now);
+      progress.update(now);
+      if (now.validation_loss || (options.save_every != 0 && now.step % options.save_every == 0)) save(trainer.is_best());
+      if (now.validation_loss && options.sample_tokens > 0) {
+        progress.end_line();
+        show_sample(run.model, options.sample_tokens, run.settings.seed);
+      }
+    }
+  } catch (const optim::TrainingError& problem) {
+    progress.end_line();
+    throw optim::TrainingError(message("{}. The last good checkpoint is {}", problem.what(), folder.latest().string()));
+  }
   progress.end_line();
-  const bool drawn = optim::plot_loss(rows, out / "loss.svg", {.title = options.preset, .floor = corpus.floor});
-  say(message("loss {:.4f}{} after {} tokens in {}; model, metrics.csv{} in {}", last.loss,
+  save(false);
+  const bool drawn = optim::plot_loss(optim::read_metrics(metrics), out / "loss.svg",
+                                      {.title = out.filename().string(), .floor = run.floor});
+  if (stop.requested()) say(message("stopped as asked after step {}; `gradus train --resume {}` goes on", trainer.state().step,
+                                    out.string()));
+  if (trainer.out_of_patience()) say(message("stopped after {} validations without a new best; the best checkpoint is named in {}",
+                                             run.settings.patience, (out / "best").string()));
+  const optim::Metrics& last = trainer.metrics();
+  say(message("loss {:.4f}{} after {} tokens in {}; checkpoints, metrics.csv{} in {}", last.loss,
               last.validation_loss ? message(", validation {:.4f}", *last.validation_loss) : "", last.tokens,
-              optim::duration(last.seconds), drawn ? " and loss.svg" : "", options.out));
+              optim::duration(last.seconds), drawn ? " and loss.svg" : "", out.string()));
 }
 
 }  // namespace gradus::tool

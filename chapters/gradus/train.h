@@ -10,16 +10,19 @@
 namespace gradus::tool {
 
 struct TrainOptions {
-  std::vector<std::string> texts;  // files; none: the project's own stories
-  std::string preset = "stories";
-  std::string out;                 // the folder
-  std::string tokenizer = "bytes";
-  std::string attention;           // empty: as the preset says
-  // Each overrides the preset.
-  std::optional<std::size_t> steps, batch, context, eval_every;
+  std::vector<std::string> texts;         // files; none: the project's own stories
+  std::string out;                        // the run's folder, of a new run
+  std::string resume;                     // the run's folder, of one that is to go on
+  std::string init;                       // a model whose weights a new run begins with
+  // Each overrides the preset, or what the resumed run has.
+  std::optional<std::string> preset, tokenizer, attention;
+  std::optional<std::size_t> steps, batch, accumulate, context, eval_every, patience;
   std::optional<double> rate;
-  std::uint64_t seed = 1337;
-  std::size_t threads = 0;  // 0: as many as there are cores
+  std::optional<std::uint64_t> seed;
+  bool skip_bad_steps = false;
+  std::size_t save_every = 0;    // steps between checkpoints, besides those at validations
+  std::size_t sample_tokens = 0;  // length of the sample that is shown at validations; 0: none
+  std::size_t threads = 0;       // 0: as many as there are cores
 };
 
 void train(const TrainOptions& options);

@@ -2,13 +2,16 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
 #include "autograd/buffer.h"
 #include "autograd/error.h"
+#include "autograd/ops/cross_entropy.h"
 #include "autograd/parallel.h"
 #include "nn/text/byte_tokenizer.h"
+#include "nn/text/generate.h"
 #include "optim/story_grammar.h"
 #include "optim/windows.h"
 
@@ -138,4 +141,167 @@ TEST_CASE("settings that make no sense are refused by name") {
   CHECK_THROWS_WITH_AS(train(decoder, windows, {.batch = 0}), "train: batch must be 1 or more, not 0", ShapeError);
   CHECK_THROWS_WITH_AS(train(decoder, windows, {.rate = -1}), "train: rate must be a number above 0, not -1", ShapeError);
   CHECK_THROWS_AS(train(decoder, windows, {.clip = -1}), ShapeError);
+}
+
+namespace {
+
+// Rows of which the i-th counts its last targets[i] targets, the same again and again.
+struct UnequalRows : Data {
+  std::vector<std::size_t> counts;
+  std::size_t next = 0;
+  explicit UnequalRows(std::vector<std::size_t> targets) : counts(std::move(targets)) {}
+  Batch training(std::size_t rows) override {
+    constexpr std::size_t time = 8;
+    Batch batch;
+    for (; batch.rows < rows; ++batch.rows, ++next)
+      for (std::size_t t = 0; t < time; ++t) {
+        const int id = static_cast<int>((7 * next + 13 * t * t) % 256);
+        batch.inputs.push_back(id);
+        batch.targets.push_back(t >= time - counts[next % counts.size()] ? (id * 31 + 5) % 256 : ignore_index);
+      }
+    return batch;
+  }
+  std::size_t validation_rows() const override { return 0; }
+  Batch validation(std::size_t, std::size_t) const override { return {}; }
+  std::vector<std::uint64_t> state() const override { return {next}; }
+  void restore(std::span<const std::uint64_t> state) override { next = state[0]; }
+};
+
+std::vector<Real> weights_of(const nn::Decoder& decoder) {
+  std::vector<Real> all;
+  for (const nn::Parameter& parameter : nn::parameters(decoder))
+    all.insert(all.end(), parameter.tensor.values().begin(), parameter.tensor.values().end());
+  return all;
+}
+
+struct Moments {
+  std::vector<Tensor> first;  // after one step (1 − β₁) times the step's gradient
+  std::vector<Real> weights;
+  double loss;
+};
+
+Moments after_one_step(std::vector<std::size_t> counts, std::size_t batch, std::size_t accumulate) {
+  nn::Decoder decoder = fresh_decoder();
+  UnequalRows rows(std::move(counts));
+  Trainer trainer(decoder, rows, {.steps = 1, .batch = batch, .accumulate = accumulate, .rate = 1e-3, .clip = 0});
+  trainer.step();
+  Moments result{{}, weights_of(decoder), trainer.metrics().loss};
+  for (const AdamW::State& state : trainer.optimizer().states()) result.first.push_back(state.first_moment);
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("accumulated batches give the gradient and the step of one large batch, also where rows count unequally") {
+  const bool is_double = sizeof(Real) == 8;
+  for (const std::vector<std::size_t>& counts : {std::vector<std::size_t>(8, 8), {1, 2, 3, 4, 5, 6, 7, 8}, {8, 0, 0, 1, 0, 0, 3, 2}}) {
+    const Moments whole = after_one_step(counts, 8, 1);
+    for (const std::size_t batch : {4, 2, 1}) {
+      CAPTURE(batch);
+      const Moments parts = after_one_step(counts, batch, 8 / batch);
+      CHECK(parts.loss == doctest::Approx(whole.loss).epsilon(is_double ? 1e-13 : 1e-6));
+      for (std::size_t i = 0; i < whole.first.size(); ++i) {
+        double largest = 0, difference = 0;
+        for (std::size_t j = 0; j < whole.first[i].size(); ++j) {
+          const double value = static_cast<double>(whole.first[i].values()[j]);
+          largest = std::max(largest, std::abs(value));
+          difference = std::max(difference, std::abs(value - static_cast<double>(parts.first[i].values()[j])));
+        }
+        CHECK(difference <= (is_double ? 1e-12 : 1e-4) * largest);
+      }
+      if (!is_double) continue;  // Adam's first step is the sign of a gradient: rounding decides it where that is near zero
+      for (std::size_t i = 0; i < whole.weights.size(); ++i)
+        REQUIRE(static_cast<double>(parts.weights[i]) == doctest::Approx(static_cast<double>(whole.weights[i])).epsilon(1e-10));
+    }
+  }
+}
+
+TEST_CASE("rows of which none counts a target are refused") {
+  nn::Decoder decoder = fresh_decoder();
+  UnequalRows rows({0});
+  CHECK_THROWS_WITH_AS(train(decoder, rows, {.steps = 1, .batch = 4, .accumulate = 2}),
+                       "train: none of the 8 rows of step 0 has a target that counts", TrainingError);
+}
+
+TEST_CASE("a bad step can be left out: the weights stay as they are, it is counted, and ten in a row end the run") {
+  nn::Decoder decoder = fresh_decoder();
+  Windows windows = story_windows();
+  const std::vector<Real> before = weights_of(decoder);
+  Trainer trainer(decoder, windows, {.steps = 40, .batch = 4, .skip_bad_steps = true});
+  Real& hole = decoder.norm.gain.mutable_values()[3];
+  const Real kept = hole;
+  hole = NAN;
+  CHECK_FALSE(trainer.step());
+  CHECK_FALSE(trainer.step());
+  CHECK(trainer.problem().starts_with("train: the loss is nan at step 1 "));
+  CHECK(trainer.state().skipped == 2);
+  decoder.norm.gain.mutable_values()[3] = kept;
+  CHECK(weights_of(decoder) == before);
+  CHECK(trainer.step());
+  CHECK(weights_of(decoder) != before);
+  CHECK(trainer.metrics().step == 3);
+
+  decoder.norm.gain.mutable_values()[3] = NAN;
+  for (int i = 0; i < 9; ++i) CHECK_FALSE(trainer.step());
+  CHECK_THROWS_AS(trainer.step(), TrainingError);
+}
+
+TEST_CASE("a gradient that is no number is refused by the name of its tensor") {
+  if (sizeof(Real) == 8) return;  // the weights are chosen so that a gradient overflows float and the loss does not
+  nn::Decoder decoder = fresh_decoder();
+  const auto fill = [](Tensor tensor, Real value) {
+    for (Real& entry : tensor.mutable_values()) entry = value;
+  };
+  nn::SwiGLU& last = decoder.layers[1].feed_forward;
+  fill(last.gate.weight, Real(1e18));
+  fill(last.up.weight, Real(1e18));
+  fill(last.down.weight, Real(1e-38));
+  fill(decoder.norm.gain, Real(1e6));
+  Windows windows = story_windows();
+  CHECK_THROWS_WITH_AS(train(decoder, windows, {.steps = 3, .batch = 4}),
+                       doctest::Contains("train: the gradient's norm is inf, first in layers.1.feed_forward.down.weight, at step 0"),
+                       TrainingError);
+}
+
+TEST_CASE("a run without a new best for as long as its patience lasts ends") {
+  nn::Decoder decoder = fresh_decoder();
+  Windows windows = story_windows();
+  Trainer trainer(decoder, windows, {.steps = 1000, .batch = 1, .eval_every = 1, .rate = 1, .patience = 3});
+  std::vector<double> losses;
+  while (!trainer.finished()) {
+    trainer.step();
+    losses.push_back(*trainer.metrics().validation_loss);
+    CHECK(trainer.is_best() == (losses.back() == *trainer.state().best_validation_loss));
+  }
+  REQUIRE(losses.size() < 1000);
+  CHECK(trainer.out_of_patience());
+  const auto best = std::min_element(losses.begin(), losses.end());
+  CHECK(losses.end() - best == 4);
+}
+
+TEST_CASE("on random bytes nothing is learnt that was not seen") {
+  Rng rng(3);
+  std::vector<int> noise(60000);
+  for (int& id : noise) id = static_cast<int>(rng.below(256));
+  Windows windows(noise, 16, 0.1, 1);
+  nn::Decoder decoder = fresh_decoder();
+  double lowest = 100;
+  train(decoder, windows, {.steps = 120, .batch = 16, .eval_every = 20, .rate = 3e-3},
+        [&](const Metrics& now) { lowest = std::min(lowest, now.validation_loss.value_or(lowest)); });
+  CHECK(lowest > std::log(256.0) - 0.05);
+}
+
+TEST_CASE("a line of 64 bytes is learnt by heart") {
+  const std::string line = "The quick brown fox, jumping: 3.14159 lazy dogs & one umbrella!\n";
+  REQUIRE(line.size() == 64);
+  nn::Config config = tiny();
+  config.width = 32;
+  config.context_length = 64;
+  nn::Decoder decoder = fresh_decoder(config);
+  const std::vector<int> ids = nn::ByteTokenizer().encode(line + line[0]);
+  Windows windows(ids, 64, 0, 1);
+  CHECK(train(decoder, windows, {.steps = 150, .batch = 1, .rate = 1e-2, .warmup_steps = 5}).loss < 0.1);
+  Rng rng(1);
+  const std::vector<int> written = nn::generate(decoder, std::span(ids).first(1), {.tokens = 63, .sampler = {.temperature = 0}}, rng);
+  CHECK(nn::ByteTokenizer().decode(written) == line.substr(1));
 }
