@@ -1,7 +1,6 @@
 #include "chapters/gradus/generate.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -11,6 +10,7 @@
 #include "autograd/error.h"
 #include "autograd/parallel.h"
 #include "chapters/gradus/next_tokens.h"
+#include "chapters/gradus/speed.h"
 #include "nn/atomic_file.h"
 #include "nn/checkpoint.h"
 #include "nn/text/generate.h"
@@ -31,30 +31,6 @@ namespace {
 struct Prompt {
   std::string text;
   std::vector<int> ids;
-};
-
-// When the tokens of a text came.
-class Speed {
- public:
-  void token() {
-    last_ = seconds();
-    if (tokens_++ == 0) first_ = last_;
-  }
-  std::string line(std::size_t prompt) const {
-    if (tokens_ == 0) return message("prompt {} tokens; new 0 tokens", prompt);
-    const std::string rate =
-        tokens_ > 1 ? message(", {:.0f} tokens/s", static_cast<double>(tokens_ - 1) / (last_ - first_)) : "";
-    return message("prompt {} tokens, {:.0f} tokens/s; first token after {:.1f} ms; new {} tokens{}", prompt,
-                   static_cast<double>(prompt) / first_, 1000 * first_, tokens_, rate);
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
-
-  Clock::time_point start_ = Clock::now();
-  double first_ = 0, last_ = 0;
-  std::size_t tokens_ = 0;
 };
 
 }  // namespace

@@ -51,54 +51,49 @@ static void add_train(CLI::App& app, TrainOptions& o) {
 static void add_generate(CLI::App& app, GenerateOptions& o) {
   CLI::App& sub = *app.add_subcommand("generate", "Let a model continue a text");
   sub.add_option("--model", o.model, "A folder that `gradus train` has written")->required();
-  const auto prompt = sub.add_option("--prompt", o.prompt, "The text to continue; without it, the start of a text");
-  sub.add_option("--prompt-file", o.prompt_file, "A file with the text to continue; -: standard input")->excludes(prompt);
+  sub.add_option("--prompt", o.prompt, "The text to continue; without it, the start of a text");
+  sub.add_option("--prompt-file", o.prompt_file, "A file with the text to continue; -: standard input")
+      ->excludes("--prompt");
   sub.add_flag("--allow-special", o.allow_special, "A special token that the prompt spells is that token, not text");
-  sub.add_option("--tokens", o.tokens, "New tokens at most; behind a full context the model reads its last tokens again")
+  sub.add_option("--tokens", o.tokens, "New tokens at most; those past the context are slower: it slides")
       ->check(CLI::Range(std::size_t{0}, most))
       ->capture_default_str();
-  const auto samples = sub.add_option("--samples", o.samples, "How many texts; number n draws from stream n - 1 of the seed")
-                           ->check(CLI::Range(std::size_t{1}, most))
-                           ->capture_default_str();
+  sub.add_option("--samples", o.samples, "How many texts; number n draws from stream n - 1 of the seed")
+      ->check(CLI::Range(std::size_t{1}, most))
+      ->capture_default_str();
   sub.add_option("--temperature", o.temperature, "0: always the likeliest token; 1: as the model says; above: bolder")
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();
-  const auto top_k = sub.add_option("--top-k", o.top_k, "Only the k likeliest tokens; 0: all")
+  sub.add_option("--top-k", o.top_k, "Only the k likeliest tokens; 0: all")
       ->check(CLI::Range(std::size_t{0}, most))
       ->capture_default_str();
   sub.add_option("--top-p", o.top_p, "Only the likeliest tokens that together reach probability p; 1: all")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
-  const auto min_p = sub.add_option("--min-p", o.min_p, "Only tokens at least this fraction as likely as the likeliest; 0: all")
+  sub.add_option("--min-p", o.min_p, "Only tokens at least this fraction as likely as the likeliest; 0: all")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
-  const auto penalty = sub.add_option("--repetition-penalty", o.repetition_penalty, "Above 1, what was written becomes less likely; 1: off")
+  sub.add_option("--repetition-penalty", o.repetition_penalty, "Above 1, what was written becomes less likely; 1: off")
       ->check(CLI::Range(1e-6, 1e6))
       ->capture_default_str();
   sub.add_option("--penalty-window", o.penalty_window, "How many of the last tokens the penalty looks at; 0: all")
       ->check(CLI::Range(std::size_t{0}, most))
       ->capture_default_str();
-  const auto llama2c = sub.add_flag("--llama2c-random", o.llama2c_random,
-                                    "Draw as llama2.c does, by temperature and top-p: the same seed, the same text as "
-                                    "there; sample n has seed + n - 1")
-                           ->excludes(top_k)
-                           ->excludes(min_p)
-                           ->excludes(penalty);
+  sub.add_flag("--llama2c-random", o.llama2c_random, "Draw as llama2.c does; sample number n has seed + n - 1")
+      ->excludes("--top-k")
+      ->excludes("--min-p")
+      ->excludes("--repetition-penalty");
   sub.add_flag("--ignore-end", o.ignore_end, "Write on behind the end of a text");
-  const auto stop = sub.add_option("--stop", o.stops, "The text ends where this would come, and is printed without it; "
-                                                      "may be given several times")
-                        ->allow_extra_args(false);
-  const auto ids = sub.add_flag("--dump-ids", o.dump_ids, "Print ids in place of text: a line with the prompt's, and one "
-                                                          "with the new ids for each sample, an end token included");
-  const auto logits = sub.add_option("--dump-logits", o.dump_logits, "A file for the raw logits that each new token was "
-                                                                     "drawn from: a row of vocab_size float32 a token");
-  sub.add_option("--top", o.top, "Write nothing, but show the so many likeliest next tokens and their probabilities")
+  sub.add_option("--stop", o.stops, "The text ends before this; may be given several times")->allow_extra_args(false);
+  sub.add_flag("--dump-ids", o.dump_ids, "Ids in place of text: a line of the prompt's, then one of the new for each sample");
+  sub.add_option("--dump-logits", o.dump_logits, "A file for what each token was drawn from: rows of vocab_size float32");
+  sub.add_option("--top", o.top, "In place of text the so many likeliest next tokens, with their probabilities")
       ->check(CLI::Range(std::size_t{1}, most))
-      ->excludes(samples)
-      ->excludes(llama2c)
-      ->excludes(stop)
-      ->excludes(ids)
-      ->excludes(logits);
+      ->excludes("--samples")
+      ->excludes("--llama2c-random")
+      ->excludes("--stop")
+      ->excludes("--dump-ids")
+      ->excludes("--dump-logits");
   sub.add_flag("--no-cache", o.no_cache, "Read the whole text again for every token: the same text, slower");
   sub.add_option("--attention", o.attention, "How attention is computed; default: as the model was trained")
       ->check(CLI::IsMember({"composed", "fused"}));

@@ -20,7 +20,8 @@ class TextStream {
   // The tokens will stand behind those of `prompt`, whose text is not repeated. The text ends before the first of
   // `stops` to be complete, the longest one where several are; where tokens end does not matter.
   // Errors: an empty stop string. The tokenizer must outlive the stream.
-  explicit TextStream(const Tokenizer& tokenizer, std::span<const int> prompt = {}, std::vector<std::string> stops = {});
+  explicit TextStream(const Tokenizer& tokenizer, std::span<const int> prompt = {},
+                      std::vector<std::string> stops = {});
 
   std::string push(int id);  // what can be shown now; nothing any more once stopped
   std::string flush();       // what still waits, at the end of the text

@@ -12,7 +12,8 @@ using namespace gradus;
 using namespace gradus::nn;
 
 static Decoder small(std::uint64_t seed = 1) {
-  Decoder decoder({.vocab_size = 17, .width = 8, .n_layers = 1, .n_heads = 2, .n_kv_heads = 1, .hidden = 8, .context_length = 8});
+  Decoder decoder({.vocab_size = 17, .width = 8, .n_layers = 1, .n_heads = 2, .n_kv_heads = 1, .hidden = 8,
+                   .context_length = 8});
   Rng rng(seed);
   for (Parameter parameter : parameters(decoder))
     for (Real& value : parameter.tensor.mutable_values()) value = static_cast<Real>(0.5 * rng.normal());

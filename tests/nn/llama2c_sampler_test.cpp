@@ -41,7 +41,7 @@ TEST_CASE("the texts that llama2.c drew are drawn again, token for token") {
     expected.erase(expected.begin(), expected.begin() + static_cast<std::ptrdiff_t>(prompt.size()));
     for (const bool cache : {true, false}) {
       const Llama2cSampler sampler(golden["temperature"], golden["topp"], golden["seed"].get<std::uint64_t>());
-      const GenerateOptions options{.tokens = expected.size(), .end_token = Llama2cTokenizer::begin_token, .cache = cache};
+      const GenerateOptions options{.tokens = expected.size(), .end_token = tokenizer.end_token(), .cache = cache};
       CHECK(generate(decoder, prompt, options, Sampler(sampler)) == expected);
     }
   }
@@ -92,7 +92,8 @@ TEST_CASE("settings and rows that llama2.c would not notice are refused") {
                        ShapeError);
   CHECK_THROWS_WITH_AS(Llama2cSampler(-1, 1, 1), "llama2c_sampler: temperature must be 0 or more and finite, not -1",
                        ShapeError);
-  CHECK_THROWS_WITH_AS(Llama2cSampler(1, nan, 1), "llama2c_sampler: top_p must be between 0 and 1, not nan", ShapeError);
+  CHECK_THROWS_WITH_AS(Llama2cSampler(1, nan, 1), "llama2c_sampler: top_p must be between 0 and 1, not nan",
+                       ShapeError);
   Llama2cSampler sampler(1, 1, 1);
   CHECK_THROWS_WITH_AS(sampler(std::vector<Real>{0, static_cast<Real>(nan)}),
                        "llama2c_sampler: the logit of token 1 is nan; has the training diverged?", ShapeError);

@@ -23,7 +23,8 @@ const std::string letters = "\nabcdefgh";  // the vocabulary: every shell can qu
 
 // A model with random weights, large enough for definite opinions, in the folder "model".
 nn::Decoder save_model(const Folder& folder) {
-  nn::Decoder decoder({.vocab_size = letters.size(), .width = 16, .n_layers = 2, .n_heads = 2, .n_kv_heads = 1, .hidden = 16, .context_length = context});
+  nn::Decoder decoder({.vocab_size = letters.size(), .width = 16, .n_layers = 2, .n_heads = 2, .n_kv_heads = 1,
+                       .hidden = 16, .context_length = context});
   Rng rng(5);
   for (nn::Parameter parameter : nn::parameters(decoder))
     for (Real& value : parameter.tensor.mutable_values()) value = static_cast<Real>(0.4 * rng.normal());
