@@ -12,6 +12,7 @@
 
 #include "chapters/gradus/generate.h"
 #include "chapters/gradus/info.h"
+#include "chapters/gradus/plot.h"
 #include "chapters/gradus/train.h"
 
 using namespace gradus::tool;
@@ -34,6 +35,8 @@ static void add_train(CLI::App& app, TrainOptions& o) {
   sub.add_option("--context", o.context, "Tokens in a row; default: the preset's")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 20));
   sub.add_option("--lr", o.rate, "Peak learning rate; default: the preset's")->check(CLI::Range(1e-12, 1e12));
+  sub.add_option("--schedule", o.schedule, "The rate's course behind the warm-up; default: cosine")
+      ->check(CLI::IsMember({"cosine", "linear", "constant", "stable"}));
   sub.add_option("--eval-every", o.eval_every, "Steps between validations; default: an eighth of the steps")
       ->check(CLI::Range(std::size_t{1}, most));
   sub.add_option("--patience", o.patience, "Validations without a new best that end the run; 0: none do")
@@ -116,6 +119,14 @@ static void add_info(CLI::App& app, InfoOptions& o) {
   sub.callback([&] { info(o); });
 }
 
+static void add_plot(CLI::App& app, PlotOptions& o) {
+  CLI::App& sub = *app.add_subcommand("plot", "Draw the losses of runs, in the terminal or as a picture");
+  sub.add_option("runs", o.runs, "Folders of runs, or their metrics.csv")->required();
+  sub.add_option("--out", o.out, "A file for the picture, in SVG; without it, the terminal");
+  sub.add_option("--floor", o.floor, "A loss to compare with, in nats per token");
+  sub.callback([&] { plot(o); });
+}
+
 // How many letters must be put in, taken out or exchanged to turn one word into the other.
 static std::size_t distance(const std::string& a, const std::string& b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -164,9 +175,11 @@ int main(int count, char** words) {
   TrainOptions train_options;
   GenerateOptions generate_options;
   InfoOptions info_options;
+  PlotOptions plot_options;
   add_train(app, train_options);
   add_generate(app, generate_options);
   add_info(app, info_options);
+  add_plot(app, plot_options);
   try {
     app.parse(count, words);
     return 0;
