@@ -21,7 +21,9 @@ static constexpr std::size_t most = std::size_t{1} << 40;
 
 static void add_train(CLI::App& app, TrainOptions& o) {
   CLI::App& sub = *app.add_subcommand("train", "Train a decoder on text and save it as a folder");
-  sub.add_option("--text", o.texts, "Text files to learn from; without it, the project's own stories");
+  sub.add_option("--text", o.texts, "Text files to learn from: .txt, .jsonl, or folders of them; without it, the project's own stories");
+  sub.add_option("--separator", o.separator, "A line that ends a document, as in <|endoftext|>; without it, a .txt file is one");
+  sub.add_flag("--documents", o.documents, "A document a row, padded, instead of windows over all of them");
   sub.add_option("--preset", o.preset, "Model and training settings by name: see `gradus info`; default: stories");
   sub.add_option("--out", o.out, "The folder of a new run");
   sub.add_option("--resume", o.resume, "The folder of a run that goes on where its latest checkpoint stands");
