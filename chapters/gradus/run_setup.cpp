@@ -38,8 +38,8 @@ static std::string read_text(const std::string& path) {
 static Corpus corpus_of(const std::vector<std::string>& paths) {
   if (paths.empty()) {
     constexpr std::uint64_t story_seed = 1;
-    const optim::StoryCorpus stories = optim::story_corpus(story_seed, 2'000'000);
-    return {stories.text, 0.05, stories.nats_per_byte};
+    const optim::StoryCorpus stories = optim::story_corpus(story_seed, 12'000'000);
+    return {stories.text, 1.0 / 120, stories.nats_per_byte};
   }
   Corpus corpus;
   for (const std::string& path : paths) corpus.text += read_text(path);
