@@ -57,6 +57,7 @@ static optim::TrainerOptions with_flags(optim::TrainerOptions settings, const Tr
   settings.accumulate = options.accumulate.value_or(settings.accumulate);
   settings.eval_every = options.eval_every.value_or(settings.eval_every);
   settings.patience = options.patience.value_or(settings.patience);
+  if (options.schedule) optim::from_word(*options.schedule, settings.schedule);
   settings.rate = options.rate.value_or(settings.rate);
   settings.seed = options.seed.value_or(settings.seed);
   settings.skip_bad_steps = options.skip_bad_steps || settings.skip_bad_steps;
@@ -110,8 +111,9 @@ RunSetup new_run(const TrainOptions& options) {
 }
 
 static std::string text_of(const auto& value) {
+  using nn::word_of, optim::word_of;
   if constexpr (std::is_enum_v<std::remove_cvref_t<decltype(value)>>)
-    return std::string(nn::word_of(value));
+    return std::string(word_of(value));
   else
     return message("{}", value);
 }

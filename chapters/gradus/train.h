@@ -15,7 +15,7 @@ struct TrainOptions {
   std::string resume;                     // the run's folder, of one that is to go on
   std::string init;                       // a model whose weights a new run begins with
   // Each overrides the preset, or what the resumed run has.
-  std::optional<std::string> preset, tokenizer, attention;
+  std::optional<std::string> preset, tokenizer, attention, schedule;
   std::optional<std::size_t> steps, batch, accumulate, context, eval_every, patience;
   std::optional<double> rate;
   std::optional<std::uint64_t> seed;

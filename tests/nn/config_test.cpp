@@ -71,7 +71,7 @@ TEST_CASE("the usual hidden widths come from one rule") {
 }
 
 TEST_CASE("an unknown preset is refused with the list of those there are") {
-  CHECK_THROWS_WITH_AS(find_preset("tiny"), "preset: there is no tiny; there are book, stories, shakespeare, stories260k, minimind, minimind-3, "
+  CHECK_THROWS_WITH_AS(find_preset("tiny"), "preset: there is no tiny; there are book, stories, minute, five-minutes, thirty-minutes, shakespeare, stories260k, minimind, minimind-3, "
                        "happy, happy-215m",
                        ShapeError);
 }
