@@ -63,7 +63,7 @@ static std::vector<nn::Parameter> moments_of(const Trainer& trainer) {
 void save_checkpoint(const std::filesystem::path& folder, const Trainer& trainer, const nn::Tokenizer& tokenizer,
                      const DataSource& source) {
   nn::save_model(folder, trainer.decoder(), tokenizer);
-  nn::write_safetensors(folder / moments_file, moments_of(trainer));
+  nn::write_safetensors(folder / moments_file, moments_of(trainer), {}, nn::exact_format);
 
   Json json;
   TrainerOptions::fields(trainer.options(), [&](const char* name, const auto& value) {
