@@ -25,6 +25,7 @@ class AddedTokens {
 
   // Errors: a token is empty, longer than `longest`, not UTF-8, or there twice.
   explicit AddedTokens(std::vector<AddedToken> tokens);
+  AddedTokens(AddedTokens&&) = default;  // a copy's places_ would look into the original
 
   const std::vector<AddedToken>& list() const { return tokens_; }
 
