@@ -33,6 +33,7 @@ struct BpeModel {
   Pattern pattern = Pattern::none;
   bool whole_words = false;   // a pre-token that is in the vocabulary becomes that token without any merging
   bool prefix_space = false;  // each stretch of text is read with a space before it, which decoding takes away
+  bool composed = false;      // the file asks for Unicode's composed form (NFC); here a text is taken as it is
   std::optional<int> begin;   // stands before every text
   std::optional<int> end;     // ends a text; without it, one of the usual names of such tokens is looked for
 };

@@ -8,9 +8,10 @@
 
 namespace gradus::nn {
 
-// Three ways of this library differ from Hugging Face's, so that every text comes back from its ids:
-// "▁" in a text becomes the tokens of its bytes; a space goes before a text also where one stands there already
-// (add_prefix_space); a character that the vocabulary lacks is an error, not the token for unknown ones.
+// Four ways of this library differ from Hugging Face's, so that every text comes back from its ids: "▁" in a text becomes
+// the tokens of its bytes; a space goes before a text also where one stands there already (add_prefix_space); a
+// character that the vocabulary lacks is an error, not the token for unknown ones; and the normalizer NFC, which composes
+// "e" and an accent into "é", is kept in the file but not applied. Texts without any of these get the same ids.
 //
 // Errors: FileError with the path, what was expected and what was found: a malformed file, or a component that is not
 // known here, with its text.
