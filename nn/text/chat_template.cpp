@@ -107,7 +107,8 @@ static ChatTokens llama2(const Tokenizer& tokenizer, std::span<const Message> me
   bool users_turn = true;
   for (std::size_t i = 0; i < messages.size(); ++i) {
     const auto& [role, content] = messages[i];
-    for (const char* taken : {"[INST]", "[/INST]", "<<SYS>>", "<</SYS>>"}) expect_without(ChatTemplate::llama2, messages[i], i, taken);
+    for (const char* taken : {"[INST]", "[/INST]", "<<SYS>>", "<</SYS>>"})
+      if (role != "assistant") expect_without(ChatTemplate::llama2, messages[i], i, taken);
     if (role == "system") {
       system = "<<SYS>>\n" + content + "\n<</SYS>>\n\n";
       continue;
