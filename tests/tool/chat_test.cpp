@@ -20,7 +20,7 @@ static Result talk(const Folder& folder, const std::string& lines, const std::st
 TEST_CASE("a model that learnt conversations answers, stops where an answer ends, and goes on within its context") {
   const Folder folder;
   std::ofstream(folder / "chat.jsonl") << conversations();
-  const std::string data = " --data " + folder / "chat.jsonl" + " --template plain --context 48";
+  const std::string data = " --data " + folder / "chat.jsonl" + " --template plain --context 64";
   const Result audit = run(folder, "audit --rows 1" + data);
   CHECK(audit.code == 0);
   CHECK(audit.out.find("| yes") != std::string::npos);
@@ -31,11 +31,11 @@ TEST_CASE("a model that learnt conversations answers, stops where an answer ends
   const Result answers = talk(folder, "name cat\n\ncall owl\na\tb\nname fox\n/exit\nname dog\n", "--model " + folder / "run");
   CHECK(answers.code == 0);
   CHECK(answers.out.starts_with("I am a cat\nHere, owl\n"));
-  CHECK(answers.err.find("the oldest question and answer are forgotten: the context holds 48 tokens") != std::string::npos);
+  CHECK(answers.err.find("the oldest question and answer are forgotten: the context holds 64 tokens") != std::string::npos);
 
   const Result too_long = talk(folder, std::string(100, 'x') + "\nname cat\n", "--model " + folder / "run");
   CHECK(too_long.code == 0);
-  CHECK(too_long.err.find("leaves room for 24; say it shorter") != std::string::npos);
+  CHECK(too_long.err.find("leaves room for 32; say it shorter") != std::string::npos);
   CHECK(too_long.out == "I am a cat\n");
 
   std::ofstream(folder / "more.jsonl") << conversations();
