@@ -7,6 +7,7 @@
 #include "autograd/error.h"
 #include "nn/atomic_file.h"
 #include "nn/weight_files.h"
+#include "nn/with_pairing.h"
 
 namespace gradus::nn {
 
@@ -72,16 +73,6 @@ static void write_text(const Path& path, const std::string& text) {
   file.commit();
 }
 
-// The tensor as a model that pairs by halves has it.
-static Tensor by_halves(const Config& config, const std::string& name, const Tensor& tensor) {
-  if (config.rope_pairing == RopePairing::half) return tensor;
-  if (name.ends_with("_norm.gain") && name.find(".attention.") != name.npos)
-    return to_pairing(RopePairing::half, tensor, 1);  // one gain for all heads
-  if (name.find(".attention.query.") != name.npos) return to_pairing(RopePairing::half, tensor, config.n_heads);
-  if (name.find(".attention.key.") != name.npos) return to_pairing(RopePairing::half, tensor, config.n_kv_heads);
-  return tensor;
-}
-
 void write_hugging_face(const Path& folder, const Decoder& decoder, const TextEnds& ends, FloatFormat format) {
   const std::string config = config_to_hugging_face(decoder.config, ends, format);
   std::error_code problem;
@@ -89,8 +80,8 @@ void write_hugging_face(const Path& folder, const Decoder& decoder, const TextEn
   expect<FileError>(!problem, "{}: the folder cannot be made: {}", folder.string(), problem.message());
 
   std::vector<NamedTensor> tensors;
-  for (const Parameter& parameter : parameters(decoder))
-    tensors.push_back({hugging_face_name(parameter.name), by_halves(decoder.config, parameter.name, parameter.tensor)});
+  for (const Parameter& parameter : parameters(with_pairing(RopePairing::half, decoder)))
+    tensors.push_back({hugging_face_name(parameter.name), parameter.tensor});
   nlohmann::ordered_json generation = nlohmann::ordered_json::object();
   if (ends.begin >= 0) generation["bos_token_id"] = ends.begin;
   if (ends.end >= 0) generation["eos_token_id"] = ends.end;
