@@ -33,7 +33,7 @@ static void add_train(CLI::App& app, TrainOptions& o) {
   sub.add_option("--out", o.out, "The folder of a new run");
   sub.add_option("--resume", o.resume, "The folder of a run that goes on where its latest checkpoint stands");
   sub.add_option("--init", o.init, "A model to begin with, instead of random weights");
-  sub.add_option("--tokenizer", o.tokenizer, "What a token is; default: bytes")->check(CLI::IsMember({"bytes", "chars"}));
+  sub.add_option("--tokenizer", o.tokenizer, "bytes, chars, or a tokenizer's file or folder; default: bytes");
   sub.add_option("--steps", o.steps, "Optimizer steps; default: the preset's")->check(CLI::Range(std::size_t{1}, most));
   sub.add_option("--batch", o.batch, "Rows that go through the decoder together; default: the preset's")
       ->check(CLI::Range(std::size_t{1}, std::size_t{65536}));
