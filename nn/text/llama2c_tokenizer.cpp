@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "autograd/error.h"
+#include "nn/atomic_file.h"
 #include "nn/text/merge.h"
 
 namespace gradus::nn {
@@ -44,7 +45,7 @@ Llama2cTokenizer::Llama2cTokenizer(const Path& path, std::size_t vocab_size) {
   expect<FileError>(size >= 4 + 8 * vocab_size, "{}: expected {} pieces, for which {} bytes are the least, found {}; "
                     "does the tokenizer belong to this model?", file, vocab_size, 4 + 8 * vocab_size, size);
 
-  const auto longest = read_number<std::uint32_t>(stream);
+  longest_ = read_number<std::uint32_t>(stream);
   std::uint64_t position = 4;
   byte_ids_.fill(-1);
   for (std::size_t id = 0; id < vocab_size; ++id) {
@@ -54,8 +55,8 @@ Llama2cTokenizer::Llama2cTokenizer(const Path& path, std::size_t vocab_size) {
     const auto length = read_number<std::uint32_t>(stream);
     position += 8;
     expect<FileError>(std::isfinite(score), "{}: piece {}: expected a finite score, found {}", file, id, score);
-    expect<FileError>(length <= longest && length <= size - position, "{}: piece {}: expected at most {} bytes, found "
-                      "a length of {} with {} bytes left; was the file cut off?", file, id, longest, length,
+    expect<FileError>(length <= longest_ && length <= size - position, "{}: piece {}: expected at most {} bytes, found "
+                      "a length of {} with {} bytes left; was the file cut off?", file, id, longest_, length,
                       size - position);
     std::string text(length, '\0');
     stream.read(text.data(), length);
@@ -70,6 +71,18 @@ Llama2cTokenizer::Llama2cTokenizer(const Path& path, std::size_t vocab_size) {
   }
   expect<FileError>(position == size, "{}: expected the end after {} pieces, found {} more bytes; does the tokenizer "
                     "belong to this model?", file, vocab_size, size - position);
+}
+
+void Llama2cTokenizer::write(const Path& path) const {
+  AtomicFile file(path);
+  file.write(&longest_, sizeof longest_);
+  for (const Piece& piece : pieces_) {
+    const auto length = static_cast<std::uint32_t>(piece.text.size());
+    file.write(&piece.score, sizeof piece.score);
+    file.write(&length, sizeof length);
+    file.write(piece.text.data(), length);
+  }
+  file.commit();
 }
 
 int Llama2cTokenizer::id_of(const std::string& text) const {
