@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -59,6 +60,9 @@ class BpeTokenizer : public Tokenizer {
   const BpeModel& model() const { return model_; }
 
  private:
+  static constexpr std::string_view space_mark = "▁";
+  static std::uint64_t key(std::uint32_t left, std::uint32_t right) { return std::uint64_t{left} << 32 | right; }
+
   void check_ids() const;
   void index_vocabulary();
   void index_merges();

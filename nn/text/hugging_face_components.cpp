@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/error.h"
-#include "nn/text/huggingface_tokenizer.h"
+#include "nn/text/hugging_face_tokenizer.h"
 #include "nn/text/tokenizer_json.h"
 
 namespace gradus::nn {
@@ -25,7 +25,8 @@ static bool is_type(const Json& value, std::string_view type) {
   return value.is_object() && value.contains("type") && value["type"] == type;
 }
 
-[[noreturn]] static void refuse(std::string_view path, std::string_view name, std::string_view known, const Json& found) {
+[[noreturn]] static void refuse(std::string_view path, std::string_view name, std::string_view known,
+                                const Json& found) {
   throw FileError(message("{}: expected a {} that this library knows, {}, found {}", path, name, known, shown(found)));
 }
 

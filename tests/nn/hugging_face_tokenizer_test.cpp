@@ -1,5 +1,5 @@
 // tokenizer.json: real files with the ids that their own library gives, and files that are refused.
-#include "nn/text/huggingface_tokenizer.h"
+#include "nn/text/hugging_face_tokenizer.h"
 
 #include <doctest/doctest.h>
 
