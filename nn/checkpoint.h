@@ -22,9 +22,10 @@ void save_model(const std::filesystem::path& folder, const Decoder& decoder, con
 // checkpoint that this file names. Errors (FileError): `latest` names no folder beside it.
 std::filesystem::path resolve_checkpoint(const std::filesystem::path& folder);
 
-// The model of resolve_checkpoint(folder).
+// The model of resolve_checkpoint(folder), with or without its tokenizer.
 // Errors (FileError): a file is missing or malformed; tensors are missing, unexpected or of another shape, all of them
 // listed; the tokenizer has another number of tokens than the model.
 Model load_model(const std::filesystem::path& folder);
+Decoder load_decoder(const std::filesystem::path& folder);
 
 }  // namespace gradus::nn
