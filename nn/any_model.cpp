@@ -1,7 +1,5 @@
 #include "nn/any_model.h"
 
-#include <fstream>
-#include <iterator>
 #include <vector>
 
 #include "autograd/error.h"
@@ -9,7 +7,8 @@
 #include "nn/hugging_face.h"
 #include "nn/json_settings.h"
 #include "nn/llama2c.h"
-#include "nn/text/llama2c_tokenizer.h"
+#include "nn/text/read_tokenizer.h"
+#include "nn/text/text_file.h"
 
 namespace gradus::nn {
 
@@ -28,12 +27,6 @@ void from_word(std::string_view word, ModelForm& form) {
   throw ShapeError(message("form of a model: gradus, hf or llama2c, not {}", word));
 }
 
-static std::string read_text(const Path& path, std::string_view what) {
-  std::ifstream file(path, std::ios::binary);
-  expect<FileError>(file.good() && std::filesystem::is_regular_file(path), "{}: cannot be read; {}", path.string(), what);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 ModelForm form_of(const Path& path) {
   std::error_code problem;
   if (!std::filesystem::is_directory(path, problem)) {
@@ -43,7 +36,7 @@ ModelForm form_of(const Path& path) {
     return ModelForm::llama2c;
   }
   const Path config = resolve_checkpoint(path) / "config.json";
-  const JsonSettings settings(read_text(config, "a model is a folder with config.json, or a llama2.c checkpoint"), config.string());
+  const JsonSettings settings(read_text_file(config, "a model's settings"), config.string());
   if (settings.has("format")) return ModelForm::gradus;
   expect<FileError>(settings.has("architectures"), "{}: expected \"format\": \"gradus\" or a Hugging Face model's "
                     "\"architectures\", found neither", config.string());
@@ -82,19 +75,13 @@ static Path tokenizer_beside(const Path& checkpoint) {
   return found[0];
 }
 
-static std::unique_ptr<Tokenizer> read_tokenizer_at(const Path& path, std::size_t vocab_size) {
-  if (path.extension() == ".bin") return std::make_unique<Llama2cTokenizer>(path, vocab_size);
-  const Path file = std::filesystem::is_directory(path) ? path / "tokenizer.json" : path;
-  return tokenizer_from_json(read_text(file, "say where the tokenizer is with --tokenizer FILE"), file.string());
-}
-
 std::unique_ptr<Tokenizer> load_any_tokenizer(const Path& path, const Path& tokenizer_path) {
   const ModelForm form = form_of(path);
   const Path place = !tokenizer_path.empty()      ? tokenizer_path
                      : form == ModelForm::llama2c ? tokenizer_beside(path)
                                                   : resolve_checkpoint(path);
   const std::size_t rows = read_any_config(path).vocab_size;
-  std::unique_ptr<Tokenizer> tokenizer = read_tokenizer_at(place, rows);
+  std::unique_ptr<Tokenizer> tokenizer = read_tokenizer(place.string());
   const std::size_t tokens = tokenizer->vocab_size();
   // Some of the hub's models have more rows than tokens, to a round number.
   expect<FileError>(tokens == rows || (tokens < rows && form == ModelForm::hugging_face), "{}: the tokenizer has {} tokens "

@@ -63,7 +63,7 @@ static std::vector<nn::Parameter> moments_of(const Trainer& trainer) {
 void save_checkpoint(const std::filesystem::path& folder, const Trainer& trainer, const nn::Tokenizer& tokenizer,
                      const DataSource& source) {
   nn::save_model(folder, trainer.decoder(), tokenizer);
-  nn::write_safetensors(folder / moments_file, moments_of(trainer));
+  nn::write_safetensors(folder / moments_file, moments_of(trainer), {}, nn::exact_format);
 
   Json json;
   TrainerOptions::fields(trainer.options(), [&](const char* name, const auto& value) {
@@ -72,7 +72,7 @@ void save_checkpoint(const std::filesystem::path& folder, const Trainer& trainer
     else
       json["settings"][name] = value;
   });
-  json["data"] = {{"kind", source.kind}, {"paths", source.paths}, {"fingerprint", source.fingerprint}};
+  json["data"] = {{"kind", source.kind}, {"paths", source.paths}, {"separator", source.separator}, {"fingerprint", source.fingerprint}};
   const Trainer::State state = trainer.state();
   state_fields(state, [&](const char* name, const auto& value) { json["state"][name] = value; });
   json["state"]["best_validation_loss"] =
@@ -110,6 +110,7 @@ SavedRun read_run(const std::filesystem::path& folder) {
     const Json& source = json.at("data");
     source.at("kind").get_to(run.source.kind);
     source.at("paths").get_to(run.source.paths);
+    source.at("separator").get_to(run.source.separator);
     source.at("fingerprint").get_to(run.source.fingerprint);
     const Json& state = json.at("state");
     state_fields(run.state, [&](const char* name, auto& value) { state.at(name).get_to(value); });

@@ -24,8 +24,9 @@ static void check(const std::vector<Example>& examples, const char* part, std::s
   }
 }
 
-Rows::Rows(std::vector<Example> training, std::vector<Example> validation, std::size_t context, std::uint64_t seed)
-    : training_(std::move(training)), validation_(std::move(validation)), seed_(seed) {
+Rows::Rows(std::vector<Example> training, std::vector<Example> validation, std::size_t context, std::uint64_t seed,
+           int padding)
+    : training_(std::move(training)), validation_(std::move(validation)), seed_(seed), padding_(padding) {
   expect(!training_.empty(), "rows: there is no example to train on");
   check(training_, "training", context);
   check(validation_, "validation", context);
@@ -47,7 +48,7 @@ void Rows::restore(std::span<const std::uint64_t> state) {
   shuffle();
 }
 
-static Batch batch_of(const std::vector<const Example*>& examples) {
+Batch Rows::batch_of(const std::vector<const Example*>& examples) const {
   std::size_t time = 0;
   for (const Example* example : examples) time = std::max(time, example->ids.size() - 1);
   Batch batch;
@@ -55,7 +56,7 @@ static Batch batch_of(const std::vector<const Example*>& examples) {
     const auto& [ids, counted] = *example;
     ++batch.rows;
     batch.inputs.insert(batch.inputs.end(), ids.begin(), ids.end() - 1);
-    batch.inputs.resize(batch.rows * time, 0);
+    batch.inputs.resize(batch.rows * time, padding_);
     for (std::size_t i = 1; i < ids.size(); ++i)
       batch.targets.push_back(counted.empty() || counted[i] ? ids[i] : ignore_index);
     batch.targets.resize(batch.rows * time, ignore_index);
@@ -106,7 +107,7 @@ Rows document_rows(const Corpus& corpus, const nn::Tokenizer& tokenizer, std::si
   std::vector<Example> training, validation;
   for (std::size_t i = 0; i < documents.size(); ++i)
     append_rows(i < documents.size() - kept ? training : validation, documents[i], context);
-  return Rows(std::move(training), std::move(validation), context, seed);
+  return Rows(std::move(training), std::move(validation), context, seed, tokenizer.end_token() == 0 ? 1 : 0);
 }
 
 }  // namespace gradus::optim

@@ -24,7 +24,8 @@ class Rows : public Data {
  public:
   // Every epoch takes each training example once, in an order that the seed and the epoch decide.
   // Errors: no training example; one that is shorter than two tokens, longer than context + 1, or counts nothing.
-  Rows(std::vector<Example> training, std::vector<Example> validation, std::size_t context, std::uint64_t seed);
+  Rows(std::vector<Example> training, std::vector<Example> validation, std::size_t context, std::uint64_t seed,
+       int padding = 0);
 
   Batch training(std::size_t rows) override;
   std::size_t validation_rows() const override { return validation_.size(); }
@@ -33,12 +34,15 @@ class Rows : public Data {
   void restore(std::span<const std::uint64_t> state) override;
 
   std::size_t training_rows() const { return training_.size(); }
+  int padding() const { return padding_; }  // the id that fills a row up
 
  private:
   void shuffle();
+  Batch batch_of(const std::vector<const Example*>& examples) const;
 
   std::vector<Example> training_, validation_;
   std::uint64_t seed_;
+  int padding_;
   std::uint64_t epoch_ = 0, place_ = 0;
   std::vector<std::size_t> order_;  // of the epoch
 };

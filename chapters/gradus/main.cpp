@@ -10,6 +10,8 @@
 #include <unistd.h>
 #endif
 
+#include "chapters/gradus/audit.h"
+#include "chapters/gradus/chat.h"
 #include "chapters/gradus/generate.h"
 #include "chapters/gradus/info.h"
 #include "chapters/gradus/plot.h"
@@ -21,7 +23,12 @@ static constexpr std::size_t most = std::size_t{1} << 40;
 
 static void add_train(CLI::App& app, TrainOptions& o) {
   CLI::App& sub = *app.add_subcommand("train", "Train a decoder on text and save it as a folder");
-  sub.add_option("--text", o.texts, "Text files to learn from; without it, the project's own stories");
+  sub.add_option("--text", o.texts, "Text files to learn from: .txt, .jsonl, or folders of them; without it, the project's own stories");
+  sub.add_option("--separator", o.separator, "A line that ends a document, as in <|endoftext|>; without it, a .txt file is one");
+  sub.add_flag("--documents", o.documents, "A document a row, padded, instead of windows over all of them");
+  sub.add_option("--data", o.conversations, "Conversations to learn the answers of: .jsonl files");
+  sub.add_option("--template", o.chat_template, "How a conversation is written; default: the model's own")
+      ->check(CLI::IsMember({"chatml", "llama2", "plain"}));
   sub.add_option("--preset", o.preset, "Model and training settings by name: see `gradus info`; default: stories");
   sub.add_option("--out", o.out, "The folder of a new run");
   sub.add_option("--resume", o.resume, "The folder of a run that goes on where its latest checkpoint stands");
@@ -127,6 +134,42 @@ static void add_plot(CLI::App& app, PlotOptions& o) {
   sub.callback([&] { plot(o); });
 }
 
+static void add_audit(CLI::App& app, AuditOptions& o) {
+  CLI::App& sub = *app.add_subcommand("audit", "Show the tokens and targets that training would take, and which count");
+  sub.add_option("--text", o.data.texts, "As for train");
+  sub.add_option("--separator", o.data.separator, "As for train");
+  sub.add_flag("--documents", o.data.documents, "As for train");
+  sub.add_option("--data", o.data.conversations, "As for train");
+  sub.add_option("--template", o.data.chat_template, "As for train")->check(CLI::IsMember({"chatml", "llama2", "plain"}));
+  sub.add_option("--init", o.data.init, "The model whose tokenizer and template are used");
+  sub.add_option("--tokenizer", o.data.tokenizer, "As for train");
+  sub.add_option("--context", o.data.context, "As for train")->check(CLI::Range(std::size_t{1}, std::size_t{1} << 20));
+  sub.add_option("--seed", o.data.seed, "As for train");
+  sub.add_option("--rows", o.rows, "How many rows are shown")->check(CLI::Range(std::size_t{0}, most))->capture_default_str();
+  sub.callback([&] { audit(o); });
+}
+
+static void add_chat(CLI::App& app, ChatOptions& o) {
+  CLI::App& sub = *app.add_subcommand("chat", "Talk to a model: a line on standard input is a message");
+  sub.add_option("--model", o.model, "A model with a chat template")->required();
+  sub.add_option("--template", o.chat_template, "Instead of the model's own")->check(CLI::IsMember({"chatml", "llama2", "plain"}));
+  sub.add_option("--system", o.system, "What the model is told before the conversation");
+  sub.add_option("--tokens", o.tokens, "Of an answer, at most")->check(CLI::Range(std::size_t{1}, most))->capture_default_str();
+  sub.add_option("--temperature", o.sampler.temperature, "0: always the likeliest token")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str();
+  sub.add_option("--top-k", o.sampler.top_k, "Only the k likeliest tokens; 0: all")->check(CLI::Range(std::size_t{0}, most));
+  sub.add_option("--top-p", o.sampler.top_p, "Only the likeliest tokens that together reach probability p; 1: all")
+      ->check(CLI::Range(0.0, 1.0));
+  sub.add_option("--min-p", o.sampler.min_p, "Only tokens at least this fraction as likely as the likeliest; 0: all")
+      ->check(CLI::Range(0.0, 1.0));
+  sub.add_option("--repetition-penalty", o.sampler.repetition_penalty, "Above 1, what was written becomes less likely; 1: off")
+      ->check(CLI::Range(1e-6, 1e6));
+  sub.add_option("--seed", o.seed, "The same seed gives the same answers")->capture_default_str();
+  sub.add_option("--threads", o.threads, "0: as many as there are cores")->check(CLI::Range(std::size_t{0}, std::size_t{1024}));
+  sub.callback([&] { chat(o); });
+}
+
 // How many letters must be put in, taken out or exchanged to turn one word into the other.
 static std::size_t distance(const std::string& a, const std::string& b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -176,10 +219,14 @@ int main(int count, char** words) {
   GenerateOptions generate_options;
   InfoOptions info_options;
   PlotOptions plot_options;
+  AuditOptions audit_options;
+  ChatOptions chat_options;
   add_train(app, train_options);
   add_generate(app, generate_options);
   add_info(app, info_options);
   add_plot(app, plot_options);
+  add_audit(app, audit_options);
+  add_chat(app, chat_options);
   try {
     app.parse(count, words);
     return 0;

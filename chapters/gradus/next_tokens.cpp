@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <vector>
 
@@ -9,27 +10,6 @@
 #include "nn/text/utf8.h"
 
 namespace gradus::tool {
-
-static std::string escaped_byte(char byte) {
-  if (byte == '\n') return "\\n";
-  if (byte == '\r') return "\\r";
-  if (byte == '\t') return "\\t";
-  return message("\\x{:02X}", static_cast<unsigned>(static_cast<unsigned char>(byte)));
-}
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  while (!text.empty()) {
-    const nn::FirstCharacter first = nn::first_character(text);
-    const bool control = first.code < 0x20 || (first.code >= 0x7F && first.code < 0xA0);
-    for (const char byte : text.substr(0, first.length))
-      out += first.state != nn::Utf8::whole || control ? escaped_byte(byte)
-             : byte == '\\' || byte == '"'             ? std::string{'\\', byte}
-                                                       : std::string{byte};
-    text.remove_prefix(first.length);
-  }
-  return out;
-}
 
 // Characters, not bytes; wide ones count as one.
 static std::string padded(std::string text, std::size_t width) {
@@ -55,7 +35,7 @@ std::string next_token_table(std::span<const double> probabilities, std::size_t 
   for (int id : ids) {
     const double p = probabilities[id];
     if (p == 0) break;
-    const std::string text = '"' + escaped(tokenizer.decode(std::span(&id, 1))) + '"';
+    const std::string text = '"' + nn::escaped(tokenizer.decode(std::span(&id, 1))) + '"';
     table += message("{:7}  {} {:11.6f}  {}\n", id, padded(text, 16), p, bar(p / probabilities[ids[0]]));
   }
   return table;

@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <fstream>
 #include <limits>
-#include <queue>
 #include <utility>
 
 #include "autograd/error.h"
 #include "nn/atomic_file.h"
+#include "nn/text/merge.h"
 
 namespace gradus::nn {
 
@@ -109,7 +109,7 @@ void Llama2cTokenizer::append_character(std::vector<int>& ids, std::string_view 
 }
 
 std::vector<int> Llama2cTokenizer::encode(std::string_view text, Specials) const {
-  std::vector<int> ids = {begin_token};
+  std::vector<int> ids = {begin};
   if (const int space = id_of(" "); !text.empty() && space >= 0) ids.push_back(space);
   for (std::size_t offset = 0; offset < text.size();) {
     const std::string_view character = text.substr(offset, character_length(text.substr(offset)));
@@ -119,46 +119,11 @@ std::vector<int> Llama2cTokenizer::encode(std::string_view text, Specials) const
   return merged(std::move(ids));
 }
 
-// A queue of all pairs that could be merged, the best in front. A merge makes at most two new pairs, and leaves behind
-// pairs that no longer exist: whoever takes one from the queue sees that its ids have changed.
 std::vector<int> Llama2cTokenizer::merged(std::vector<int> ids) const {
-  struct Pair {
-    float score;
-    std::size_t left, right;  // places in ids
-    int left_id, right_id, merged_id;
-    bool operator<(const Pair& other) const {
-      return score != other.score ? score < other.score : left > other.left;
-    }
-  };
-  constexpr int gone = -1;
-  const std::size_t end = ids.size();
-  std::vector<std::size_t> before(end), after(end);
-  std::priority_queue<Pair> pairs;
-  const auto consider = [&](std::size_t left, std::size_t right) {
-    const int id = id_of(pieces_[ids[left]].text + pieces_[ids[right]].text);
-    if (id >= 0) pairs.push({pieces_[id].score, left, right, ids[left], ids[right], id});
-  };
-  for (std::size_t i = 0; i < end; ++i) {
-    before[i] = i - 1;  // never used for the first
-    after[i] = i + 1;
-    if (i > 0) consider(i - 1, i);
-  }
-
-  while (!pairs.empty()) {
-    const auto [score, left, right, left_id, right_id, merged_id] = pairs.top();
-    pairs.pop();
-    if (ids[left] != left_id || ids[right] != right_id || after[left] != right) continue;
-    ids[left] = merged_id;
-    ids[right] = gone;
-    after[left] = after[right];
-    if (after[left] < end) {
-      before[after[left]] = left;
-      consider(left, after[left]);
-    }
-    if (left > 0) consider(before[left], left);
-  }
-  std::erase(ids, gone);
-  return ids;
+  return merge_neighbours(std::move(ids), [&](int left, int right) -> std::optional<Merge> {
+    const int id = id_of(pieces_[left].text + pieces_[right].text);
+    return id < 0 ? std::nullopt : std::optional(Merge{-static_cast<double>(pieces_[id].score), id});
+  });
 }
 
 std::string Llama2cTokenizer::decode(std::span<const int> ids) const {
@@ -166,9 +131,9 @@ std::string Llama2cTokenizer::decode(std::span<const int> ids) const {
   for (std::size_t i = 0; i < ids.size(); ++i) {
     expect(ids[i] >= 0 && static_cast<std::size_t>(ids[i]) < pieces_.size(),
            "llama2c: id {} at position {} must be below the vocabulary's {} pieces", ids[i], i, pieces_.size());
-    if (ids[i] == begin_token) continue;
+    if (ids[i] == begin) continue;
     const Piece& piece = pieces_[ids[i]];
-    const bool first = i > 0 && ids[i - 1] == begin_token;
+    const bool first = i > 0 && ids[i - 1] == begin;
     if (piece.byte >= 0)
       text += static_cast<char>(piece.byte);
     else

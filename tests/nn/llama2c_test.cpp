@@ -316,8 +316,8 @@ TEST_CASE("a prompt has one begin token, in front, also if it spells one") {
   for (const char* text : {"", "Once", "<s>", "\n<s>\n", "<s> Once </s>"}) {
     CAPTURE(text);
     const std::vector<int> ids = tokenizer.encode(text);
-    CHECK(ids.front() == Llama2cTokenizer::begin_token);
-    CHECK(std::ranges::count(ids, Llama2cTokenizer::begin_token) == 1);
+    CHECK(ids.front() == Llama2cTokenizer::begin);
+    CHECK(std::ranges::count(ids, Llama2cTokenizer::begin) == 1);
   }
 }
 
