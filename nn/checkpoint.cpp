@@ -23,13 +23,14 @@ static std::string read_text(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-void save_model(const std::filesystem::path& folder, const Decoder& decoder, const Tokenizer& tokenizer) {
+void save_model(const std::filesystem::path& folder, const Decoder& decoder, const Tokenizer& tokenizer,
+                FloatFormat format) {
   std::error_code problem;
   std::filesystem::create_directories(folder, problem);
   expect<FileError>(!problem, "{}: the folder cannot be made: {}", folder.string(), problem.message());
   write_text(folder / "config.json", config_to_json(decoder.config));
   write_text(folder / "tokenizer.json", tokenizer.to_json());
-  write_safetensors(folder / "model.safetensors", parameters(decoder), {}, exact_format);
+  write_safetensors(folder / "model.safetensors", parameters(decoder), {}, format);
 }
 
 std::filesystem::path resolve_checkpoint(const std::filesystem::path& folder) {

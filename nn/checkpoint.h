@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "nn/decoder.h"
+#include "nn/safetensors.h"
 #include "nn/text/tokenizer.h"
 
 namespace gradus::nn {
@@ -16,7 +17,8 @@ struct Model {
 
 // Each file is complete under its name or not there: it is written beside it and renamed.
 // Errors (FileError): the folder cannot be written.
-void save_model(const std::filesystem::path& folder, const Decoder& decoder, const Tokenizer& tokenizer);
+void save_model(const std::filesystem::path& folder, const Decoder& decoder, const Tokenizer& tokenizer,
+                FloatFormat format = exact_format);
 
 // The folder of a model below `folder`: itself, or, where it is a training run's with a file named `latest`, the
 // checkpoint that this file names. Errors (FileError): `latest` names no folder beside it.

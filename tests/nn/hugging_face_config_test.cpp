@@ -169,7 +169,7 @@ TEST_CASE("a config comes back from Hugging Face's form as the same decoder") {
         if constexpr (std::is_enum_v<std::remove_cvref_t<decltype(value)>>)
           text += message("{} {}\n", name, word_of(value));
         else
-          text += message("{} {}\n", name, static_cast<double>(value));
+          text += message("{} {}\n", name, value);
       };
     };
     Config::fields(config, list(before));
