@@ -53,6 +53,12 @@ void AtomicFile::write(const void* data, std::size_t bytes) {
   if (std::fwrite(data, 1, bytes, file_) != bytes) fail("write");
 }
 
+void AtomicFile::write_at(long offset, const void* data, std::size_t bytes) {
+  if (std::fseek(file_, offset, SEEK_SET) != 0) fail("write");
+  write(data, bytes);
+  if (std::fseek(file_, 0, SEEK_END) != 0) fail("write");
+}
+
 void AtomicFile::commit() {
   if (std::fflush(file_) != 0 || !reach_disk(file_)) fail("write");
   if (std::fclose(std::exchange(file_, nullptr)) != 0) fail("write");

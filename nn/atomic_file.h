@@ -20,6 +20,7 @@ class AtomicFile {
   ~AtomicFile();  // without commit(): the target stays as it was
 
   void write(const void* data, std::size_t bytes);
+  void write_at(long offset, const void* data, std::size_t bytes);  // over what was written there; goes on at the end
   void commit();
 
  private:

@@ -2,12 +2,11 @@
 
 #include <fstream>
 #include <iterator>
-#include <set>
 
 #include "autograd/error.h"
 #include "nn/atomic_file.h"
 #include "nn/config_file.h"
-#include "nn/safetensors.h"
+#include "nn/weight_files.h"
 
 namespace gradus::nn {
 
@@ -30,24 +29,7 @@ void save_model(const std::filesystem::path& folder, const Decoder& decoder, con
   expect<FileError>(!problem, "{}: the folder cannot be made: {}", folder.string(), problem.message());
   write_text(folder / "config.json", config_to_json(decoder.config));
   write_text(folder / "tokenizer.json", tokenizer.to_json());
-  write_safetensors(folder / "model.safetensors", parameters(decoder));
-}
-
-// Every difference between what the decoder needs and what the file has, a line each.
-static std::string differences(const std::vector<Parameter>& needed, const SafetensorsFile& file) {
-  std::string list;
-  std::set<std::string> known;
-  for (const Parameter& parameter : needed) {
-    known.insert(parameter.name);
-    if (!file.contains(parameter.name))
-      list += message("\n  {} {} is missing", parameter.name, parameter.tensor.shape());
-    else if (file.shape(parameter.name) != parameter.tensor.shape())
-      list += message("\n  {} is {}, the config makes it {}", parameter.name, file.shape(parameter.name),
-                      parameter.tensor.shape());
-  }
-  for (const std::string& name : file.names())
-    if (!known.contains(name)) list += message("\n  {} {} is unexpected", name, file.shape(name));
-  return list;
+  write_safetensors(folder / "model.safetensors", parameters(decoder), {}, exact_format);
 }
 
 std::filesystem::path resolve_checkpoint(const std::filesystem::path& folder) {
@@ -68,18 +50,15 @@ Model load_model(const std::filesystem::path& path) {
                     path.string());
   const std::filesystem::path folder = resolve_checkpoint(path);
   const Config config = read_config(folder / "config.json");
-  const std::filesystem::path weights = folder / "model.safetensors";
-  const SafetensorsFile file(weights);
+  const WeightFiles files(folder);
+  expect_tensors(files, config.parameter_table(), folder / "config.json", [](const std::string& name) { return name; });
 
   const std::filesystem::path words = folder / "tokenizer.json";
   Model model{Decoder(config), tokenizer_from_json(read_text(words), words.string())};
   expect<FileError>(model.tokenizer->vocab_size() == config.vocab_size,
                     "{}: the tokenizer has {} tokens and the model's vocab_size is {}; they are not from the same training",
                     folder.string(), model.tokenizer->vocab_size(), config.vocab_size);
-  const std::vector<Parameter> needed = parameters(model.decoder);
-  const std::string list = differences(needed, file);
-  expect<FileError>(list.empty(), "{}: does not fit {}:{}", weights.string(), (folder / "config.json").string(), list);
-  for (Parameter parameter : needed) file.read_into(parameter.name, parameter.tensor);
+  for (Parameter parameter : parameters(model.decoder)) files.read_into(parameter.name, parameter.tensor);
   return model;
 }
 

@@ -10,10 +10,13 @@ namespace gradus::nn {
 std::size_t Config::resolved_hidden() const { return hidden != 0 ? hidden : swiglu_hidden(width, multiple_of); }
 
 void Config::validate() const {
-  const auto positive = [](std::string_view field, std::size_t value) {
-    expect(value > 0, "config: {} must be 1 or more, not 0", field);
+  const auto small = [](std::string_view field, std::size_t value) {
     constexpr std::size_t limit = std::size_t{1} << 31;
     expect(value < limit, "config: {} is {}; it must be below {}", field, value, limit);
+  };
+  const auto positive = [&](std::string_view field, std::size_t value) {
+    expect(value > 0, "config: {} must be 1 or more, not 0", field);
+    small(field, value);
   };
   positive("vocab_size", vocab_size);
   positive("width", width);
@@ -22,6 +25,9 @@ void Config::validate() const {
   positive("n_kv_heads", n_kv_heads);
   positive("multiple_of", multiple_of);
   positive("context_length", context_length);
+  small("head_dim", head_dim);
+  small("hidden", hidden);
+  small("n_heads times head_dim", n_heads * resolved_head_dim());
   expect(n_heads % n_kv_heads == 0,
          "config: n_heads {} is not a multiple of n_kv_heads {}; every key and value head serves a whole group of "
          "queries",
@@ -34,7 +40,7 @@ void Config::validate() const {
   expect(rope_theta > 0 && std::isfinite(rope_theta), "config: rope_theta must be a number above 0, not {}",
          rope_theta);
   rope_scaling.validate();
-  expect(rope_scaling.kind == RopeScalingKind::none || rope_theta > 1,
+  expect(rope_scaling.kind != RopeScalingKind::yarn || rope_theta > 1,
          "config: rope_theta must be above 1 for rope_scaling yarn, not {}", rope_theta);
   expect(norm_epsilon >= 0 && std::isfinite(norm_epsilon), "config: norm_epsilon must be 0 or more, not {}",
          norm_epsilon);
@@ -76,31 +82,42 @@ std::size_t Config::parameter_count() const {
 }
 
 std::string_view word_of(RopePairing pairing) { return pairing == RopePairing::adjacent ? "adjacent" : "half"; }
-std::string_view word_of(RopeScalingKind kind) { return kind == RopeScalingKind::none ? "none" : "yarn"; }
 std::string_view word_of(AttentionKind kind) { return kind == AttentionKind::composed ? "composed" : "fused"; }
 std::string_view word_of(Initialisation choice) { return choice == Initialisation::scaled ? "scaled" : "plain"; }
+std::string_view word_of(RopeScalingKind kind) {
+  constexpr std::string_view words[] = {"none", "linear", "llama3", "yarn"};
+  return words[static_cast<std::size_t>(kind)];
+}
 
 template <class Choice>
-static void choose(std::string_view field, std::string_view word, Choice& choice, Choice first, Choice second) {
-  expect(word == word_of(first) || word == word_of(second), "config: {} is {} or {}, not {}", field, word_of(first),
-         word_of(second), word);
-  choice = word == word_of(first) ? first : second;
+static void choose(std::string_view field, std::string_view word, Choice& choice, std::initializer_list<Choice> choices) {
+  std::string known;
+  for (const Choice& each : choices) {
+    if (word == word_of(each)) {
+      choice = each;
+      return;
+    }
+    const bool last = &each == choices.end() - 1;
+    known.append(known.empty() ? "" : last ? " or " : ", ").append(word_of(each));
+  }
+  throw ShapeError(message("config: {} is {}, not {}", field, known, word));
 }
 
 void from_word(std::string_view word, RopePairing& pairing) {
-  choose("rope_pairing", word, pairing, RopePairing::adjacent, RopePairing::half);
+  choose("rope_pairing", word, pairing, {RopePairing::adjacent, RopePairing::half});
 }
 
 void from_word(std::string_view word, RopeScalingKind& kind) {
-  choose("rope_scaling", word, kind, RopeScalingKind::none, RopeScalingKind::yarn);
+  using enum RopeScalingKind;
+  choose("rope_scaling", word, kind, {none, linear, llama3, yarn});
 }
 
 void from_word(std::string_view word, Initialisation& initialisation) {
-  choose("initialisation", word, initialisation, Initialisation::scaled, Initialisation::plain);
+  choose("initialisation", word, initialisation, {Initialisation::scaled, Initialisation::plain});
 }
 
 void from_word(std::string_view word, AttentionKind& kind) {
-  choose("attention", word, kind, AttentionKind::composed, AttentionKind::fused);
+  choose("attention", word, kind, {AttentionKind::composed, AttentionKind::fused});
 }
 
 const std::vector<Preset>& presets() {

@@ -50,6 +50,8 @@ struct Config {
   AttentionKind attention = AttentionKind::fused;  // how it is computed; the numbers agree to rounding
   Initialisation initialisation = Initialisation::scaled;
 
+  std::string chat_template = "none";  // how a conversation is written, where the model can hold one: nn/text/chat_template.h
+
   // The two settings that may be left to a rule.
   std::size_t resolved_head_dim() const { return head_dim != 0 || n_heads == 0 ? head_dim : width / n_heads; }
   std::size_t resolved_hidden() const;
@@ -86,6 +88,7 @@ struct Config {
     visit("dropout", self.dropout);
     visit("attention", self.attention);
     visit("initialisation", self.initialisation);
+    visit("chat_template", self.chat_template);
   }
 
   // Every parameter of the decoder, a tied matrix once. Shapes only: nothing is allocated.

@@ -11,6 +11,9 @@ namespace gradus::nn {
 
 using Json = nlohmann::ordered_json;
 
+// Settings that older folders do not have: where one is missing it has its default.
+static const std::set<std::string> added_later{"chat_template"};
+
 // A folder of ours says so, because other projects' models have a config.json too.
 static constexpr const char* format_name = "gradus";
 
@@ -42,6 +45,11 @@ static void read_field(const std::string& path, const char* name, const Json& js
   value = json.get<bool>();
 }
 
+static void read_field(const std::string& path, const char* name, const Json& json, std::string& value) {
+  expect<FileError>(json.is_string(), "{}: {} must be a text, not {}", path, name, json.dump());
+  value = json.get<std::string>();
+}
+
 template <class Choice>
   requires std::is_enum_v<Choice>
 static void read_field(const std::string& path, const char* name, const Json& json, Choice& value) {
@@ -63,6 +71,7 @@ Config read_config(const std::filesystem::path& path) {
   std::set<std::string> known{"format"};
   Config::fields(config, [&](const char* name, auto& value) {
     known.insert(name);
+    if (!json.contains(name) && added_later.contains(name)) return;
     expect<FileError>(json.contains(name), "{}: {} is missing", path.string(), name);
     try {
       read_field(path.string(), name, json[name], value);

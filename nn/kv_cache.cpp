@@ -26,6 +26,23 @@ std::size_t KVCache::length(std::size_t row) const {
 
 void KVCache::clear() { std::ranges::fill(lengths_, 0); }
 
+// One buffer of the cache after another, so that no more than one is there twice.
+void KVCache::keep_rows(std::span<const std::size_t> rows) {
+  expect(!rows.empty(), "kv_cache: no row would be left; a cache that nobody needs can go as a whole");
+  std::vector<std::size_t> lengths;
+  for (std::size_t row : rows) lengths.push_back(length(row));
+  for (std::vector<Tensor>* tensors : {&keys_, &values_})
+    for (Tensor& tensor : *tensors) {
+      const std::size_t width = tensor.extent(2), stride = capacity_ * width;
+      Tensor kept = Tensor::zeros({rows.size(), capacity_, width});
+      for (std::size_t i = 0; i < rows.size(); ++i)
+        std::ranges::copy(tensor.values().subspan(rows[i] * stride, lengths[i] * width),
+                          kept.mutable_values().data() + i * stride);
+      tensor = kept;
+    }
+  lengths_ = lengths;
+}
+
 std::size_t KVCache::elements_per_token() const { return 2 * keys_.size() * keys_.front().extent(2); }
 
 std::size_t KVCache::bytes() const { return elements_per_token() * batch() * capacity_ * sizeof(Real); }

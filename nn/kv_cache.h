@@ -5,6 +5,7 @@
 // token costs 2 · L · G · D numbers. The memory is taken once, and a call of the decoder writes behind what is there.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "autograd/tensor.h"
@@ -28,6 +29,9 @@ class KVCache {
   std::size_t capacity() const { return capacity_; }
   std::size_t length(std::size_t row) const;  // errors: no such row
   void clear();                               // every row has length 0 again
+  // From now on row i is what rows[i] was, and there are no others: texts that have ended leave the batch.
+  // Errors: no such row; no rows at all.
+  void keep_rows(std::span<const std::size_t> rows);
 
   std::size_t elements_per_token() const;  // 2 · L · G · D
   std::size_t bytes() const;               // of all keys and values, used or not

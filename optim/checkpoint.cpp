@@ -63,11 +63,16 @@ static std::vector<nn::Parameter> moments_of(const Trainer& trainer) {
 void save_checkpoint(const std::filesystem::path& folder, const Trainer& trainer, const nn::Tokenizer& tokenizer,
                      const DataSource& source) {
   nn::save_model(folder, trainer.decoder(), tokenizer);
-  nn::write_safetensors(folder / moments_file, moments_of(trainer));
+  nn::write_safetensors(folder / moments_file, moments_of(trainer), {}, nn::exact_format);
 
   Json json;
-  TrainerOptions::fields(trainer.options(), [&](const char* name, const auto& value) { json["settings"][name] = value; });
-  json["data"] = {{"kind", source.kind}, {"paths", source.paths}, {"fingerprint", source.fingerprint}};
+  TrainerOptions::fields(trainer.options(), [&](const char* name, const auto& value) {
+    if constexpr (std::is_enum_v<std::remove_cvref_t<decltype(value)>>)
+      json["settings"][name] = word_of(value);
+    else
+      json["settings"][name] = value;
+  });
+  json["data"] = {{"kind", source.kind}, {"paths", source.paths}, {"separator", source.separator}, {"fingerprint", source.fingerprint}};
   const Trainer::State state = trainer.state();
   state_fields(state, [&](const char* name, const auto& value) { json["state"][name] = value; });
   json["state"]["best_validation_loss"] =
@@ -95,10 +100,17 @@ SavedRun read_run(const std::filesystem::path& folder) {
   const Json json = read_json(path);
   SavedRun run;
   try {
-    TrainerOptions::fields(run.options, [&](const char* name, auto& value) { json.at("settings").at(name).get_to(value); });
+    TrainerOptions::fields(run.options, [&](const char* name, auto& value) {
+      const Json& setting = json.at("settings").at(name);
+      if constexpr (std::is_enum_v<std::remove_cvref_t<decltype(value)>>)
+        from_word(setting.get<std::string>(), value);
+      else
+        setting.get_to(value);
+    });
     const Json& source = json.at("data");
     source.at("kind").get_to(run.source.kind);
     source.at("paths").get_to(run.source.paths);
+    source.at("separator").get_to(run.source.separator);
     source.at("fingerprint").get_to(run.source.fingerprint);
     const Json& state = json.at("state");
     state_fields(run.state, [&](const char* name, auto& value) { state.at(name).get_to(value); });

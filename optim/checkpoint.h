@@ -15,8 +15,9 @@ namespace gradus::optim {
 
 // Where the rows come from, so that a resumed run can ask for the same.
 struct DataSource {
-  std::string kind;                // "stories", "text" or "chat"
-  std::vector<std::string> paths;  // of text and chat
+  std::string kind;                // "stories", "text" in windows, "documents" one a row, or "chat"
+  std::vector<std::string> paths;
+  std::string separator;           // the line between two documents of a text file
   std::uint64_t fingerprint = 0;   // of the first rows: fingerprint_of()
 };
 

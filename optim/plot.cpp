@@ -1,5 +1,7 @@
 #include "optim/plot.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -46,18 +48,32 @@ static std::string data_block(const char* name, const std::vector<Point>& points
   return block + "END\n";
 }
 
-std::string plot_script(const std::vector<Metrics>& rows, const std::filesystem::path& svg,
-                        const PlotOptions& options) {
+static constexpr std::size_t noisy = 200;  // with more points than this, the noise hides the course
+
+namespace {
+
+struct Curves {
   std::vector<Point> training, validation;
+};
+
+}  // namespace
+
+static Curves curves_of(const std::vector<Metrics>& rows) {
+  Curves curves;
   for (const Metrics& row : rows) {
-    if (std::isfinite(row.loss)) training.emplace_back(row.step, row.loss);
+    if (std::isfinite(row.loss)) curves.training.emplace_back(row.step, row.loss);
     if (row.validation_loss && std::isfinite(*row.validation_loss))
-      validation.emplace_back(row.step, *row.validation_loss);
+      curves.validation.emplace_back(row.step, *row.validation_loss);
   }
-  // gnuplot takes a name that begins with | for a command, which an absolute path never does.
-  std::string script = message("set output {}\nset title {}\n",
-                               gnuplot_quoted(std::filesystem::absolute(svg).string()), gnuplot_quoted(options.title));
-  script += R"(set terminal svg size 960,540 font 'Helvetica,Arial,sans-serif,15' background '#ffffff' noenhanced
+  return curves;
+}
+
+// Where the picture goes and how it looks. gnuplot takes a name that begins with | for a command, which an absolute path
+// never does.
+static std::string svg_head(const std::filesystem::path& svg, const std::string& title) {
+  return message("set output {}\nset title {}\n", gnuplot_quoted(std::filesystem::absolute(svg).string()),
+                 gnuplot_quoted(title)) +
+         R"(set terminal svg size 960,540 font 'Helvetica,Arial,sans-serif,15' background '#ffffff' noenhanced
 set xlabel 'step'
 set ylabel 'loss (nats per token)'
 set border 3 linecolor '#606060'
@@ -66,11 +82,16 @@ set grid linetype 1 linecolor '#e4e4e4'
 set key top right samplen 2
 set offsets 0, 0, graph 0.04, graph 0.04
 )";
+}
+
+std::string plot_script(const std::vector<Metrics>& rows, const std::filesystem::path& svg,
+                        const PlotOptions& options) {
+  const auto [training, validation] = curves_of(rows);
+  std::string script = svg_head(svg, options.title);
   script += "set yrange [0:*]\n";
   script += message("set xrange [0:{}]\n", rows.empty() ? 1 : std::max<std::uint64_t>(1, rows.back().step));
   std::string curves;
   const auto draw = [&](const std::string& curve) { curves += (curves.empty() ? "plot " : ", ") + curve; };
-  constexpr std::size_t noisy = 200;  // with more points than this, the noise hides the course
   if (training.size() > noisy) {
     script += data_block("training", training) + data_block("smooth", smoothed(training, training.size() / 100));
     draw("$training with lines linewidth 1 linecolor '#c6dbef' title 'training, each step'");
@@ -89,25 +110,67 @@ set offsets 0, 0, graph 0.04, graph 0.04
   return script + curves + "\n";
 }
 
-bool plot_loss(const std::vector<Metrics>& rows, const std::filesystem::path& svg, const PlotOptions& options) {
-  const auto no_picture = [&](const std::string& reason) {
-    std::fprintf(stderr, "no picture %s: %s\n", svg.string().c_str(), reason.c_str());
-    return false;
-  };
-  if (std::ranges::none_of(rows, [](const Metrics& row) { return std::isfinite(row.loss); }))
-    return no_picture("there is no loss to draw");
-  if (std::system("gnuplot --version > /dev/null 2>&1") != 0)
-    return no_picture("the program gnuplot is not installed");
+static std::string terminal_head(const PlotTarget& target, const std::string& title) {
+  return message("set terminal dumb noenhanced size {},{}\nset title {}\nset xlabel 'step'\nset key top right\n",
+                 target.columns, target.lines, gnuplot_quoted(title));
+}
 
-  std::filesystem::path script = svg;
-  script += ".gnuplot";
-  std::ofstream file(script);
-  file << plot_script(rows, svg, options) << std::flush;
-  if (!file.good()) return no_picture("cannot write " + script.string());
-  const int status = std::system(("gnuplot < " + shell_quoted(script.string())).c_str());
+std::string runs_script(const std::vector<PlottedRun>& runs, const PlotTarget& target, const PlotOptions& options) {
+  std::string script = target.svg.empty() ? terminal_head(target, options.title) : svg_head(target.svg, options.title);
+  script += "set yrange [0:*]\n";
+  std::string curves;
+  const auto draw = [&](const std::string& curve) { curves += (curves.empty() ? "plot " : ", ") + curve; };
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const auto [training, validation] = curves_of(runs[i].rows);
+    const std::string name = message("run{}", i), title = gnuplot_quoted(runs[i].name);
+    if (!training.empty()) {
+      script += data_block(name.c_str(), training.size() > noisy ? smoothed(training, training.size() / 100) : training);
+      draw(message("${} with lines linetype {} linewidth 2 title {}", name, i + 1, title));
+    }
+    if (!validation.empty()) {
+      script += data_block((name + "v").c_str(), validation);
+      draw(message("${}v with points linetype {} pointtype {} title {}", name, i + 1, i + 1,
+                   gnuplot_quoted(runs[i].name + ", validation")));
+    }
+  }
+  if (options.floor) draw(message("{:.6g} with lines dashtype 2 title 'floor {:.3f}'", *options.floor, *options.floor));
+  return script + curves + "\n";
+}
+
+static bool no_picture(const std::filesystem::path& path, const std::string& reason) {
+  std::fprintf(stderr, "no picture %s: %s\n", path.string().c_str(), reason.c_str());
+  return false;
+}
+
+static bool has_loss(const std::vector<Metrics>& rows) {
+  return std::ranges::any_of(rows, [](const Metrics& row) { return std::isfinite(row.loss); });
+}
+
+// Lets gnuplot read the script from a file beside the picture.
+static bool draw(const std::filesystem::path& picture, const std::string& script) {
+  if (std::system("gnuplot --version > /dev/null 2>&1") != 0)
+    return no_picture(picture, "the program gnuplot is not installed");
+  std::filesystem::path path = picture;
+  path += ".gnuplot";
+  std::ofstream file(path);
+  file << script << std::flush;
+  if (!file.good()) return no_picture(picture, "cannot write " + path.string());
+  const int status = std::system(("gnuplot < " + shell_quoted(path.string())).c_str());
   std::error_code ignored;
-  std::filesystem::remove(script, ignored);
-  return status == 0 || no_picture("gnuplot failed");
+  std::filesystem::remove(path, ignored);
+  return status == 0 || no_picture(picture, "gnuplot failed");
+}
+
+bool plot_loss(const std::vector<Metrics>& rows, const std::filesystem::path& svg, const PlotOptions& options) {
+  return has_loss(rows) ? draw(svg, plot_script(rows, svg, options)) : no_picture(svg, "there is no loss to draw");
+}
+
+bool plot_runs(const std::vector<PlottedRun>& runs, const PlotTarget& target, const PlotOptions& options) {
+  const std::filesystem::path picture =
+      target.svg.empty() ? std::filesystem::temp_directory_path() / message("gradus-plot-{}", getpid()) : target.svg;
+  if (std::ranges::none_of(runs, [](const PlottedRun& run) { return has_loss(run.rows); }))
+    return no_picture(picture, "there is no loss to draw");
+  return draw(picture, runs_script(runs, target, options));
 }
 
 }  // namespace gradus::optim

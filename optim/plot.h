@@ -23,4 +23,18 @@ bool plot_loss(const std::vector<Metrics>& rows, const std::filesystem::path& sv
 std::string plot_script(const std::vector<Metrics>& rows, const std::filesystem::path& svg,
                         const PlotOptions& options = {});
 
+// Several runs to compare, each in a colour of its own: the training loss as a line, smoothed where it is long, the validation
+// loss as points.
+struct PlottedRun {
+  std::string name;
+  std::vector<Metrics> rows;
+};
+struct PlotTarget {
+  std::filesystem::path svg = {};  // empty: the terminal, in characters
+  std::size_t columns = 79, lines = 24;
+};
+// Returns whether there is a picture, as above.
+bool plot_runs(const std::vector<PlottedRun>& runs, const PlotTarget& target, const PlotOptions& options = {});
+std::string runs_script(const std::vector<PlottedRun>& runs, const PlotTarget& target, const PlotOptions& options = {});
+
 }  // namespace gradus::optim

@@ -24,7 +24,8 @@ struct TrainerOptions {
   std::size_t batch = 12;          // rows that go through the decoder together
   std::size_t accumulate = 1;      // such batches in a step; the step is that of one batch of batch · accumulate rows
   std::size_t eval_every = 0;      // steps between validations; 0: an eighth of the steps
-  double rate = 1e-3;              // the peak, reached after warmup_steps; a cosine takes it down to a tenth
+  ScheduleKind schedule = ScheduleKind::cosine;
+  double rate = 1e-3;              // the peak, reached after warmup_steps; the schedule takes it down to a tenth
   std::size_t warmup_steps = 100;  // at most a tenth of the steps
   double weight_decay = 0.1;       // of matrices; gains do not decay
   double beta2 = 0.95;
@@ -44,6 +45,7 @@ struct TrainerOptions {
     visit("batch", self.batch);
     visit("accumulate", self.accumulate);
     visit("eval_every", self.eval_every);
+    visit("schedule", self.schedule);
     visit("rate", self.rate);
     visit("warmup_steps", self.warmup_steps);
     visit("weight_decay", self.weight_decay);

@@ -8,11 +8,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "autograd/random.h"
 #include "optim/data.h"
+#include "optim/token_source.h"
 
 namespace gradus::optim {
 
@@ -21,17 +23,18 @@ class Windows : public Data {
   // The last `validation_fraction` of the tokens is for validation; with 0 there is none.
   // Errors: context is 0; the fraction is not in [0, 1); the training part is shorter than a window, or the
   // validation part, where there should be one.
+  Windows(std::shared_ptr<const TokenSource> tokens, std::size_t context, double validation_fraction, std::uint64_t seed);
   Windows(std::vector<int> tokens, std::size_t context, double validation_fraction, std::uint64_t seed);
 
   std::size_t context() const { return context_; }
-  std::span<const int> training_tokens() const { return std::span(tokens_).first(training_); }
-  std::span<const int> validation_tokens() const { return std::span(tokens_).subspan(training_); }
+  std::uint64_t training_tokens() const { return training_; }
+  std::uint64_t validation_tokens() const { return tokens_->size() - training_; }
 
   // Windows at random places of the training part, each place equally likely.
   Batch training(std::size_t rows) override;
 
-  // Validation windows first … first + rows − 1, without overlap: each token but the first is a target once. Fewer
-  // rows at the end, where the tokens that do not fill a window are left out.
+  // Validation windows first … first + rows − 1, without overlap: each token but the first is a target once. What the last
+  // one lacks is padding.
   std::size_t validation_rows() const override;
   Batch validation(std::size_t first, std::size_t rows) const override;
 
@@ -39,11 +42,11 @@ class Windows : public Data {
   void restore(std::span<const std::uint64_t> state) override { rng_ = Rng(state_of_words(state)); }
 
  private:
-  void append(Batch& batch, std::size_t begin) const;
+  void append(Batch& batch, std::uint64_t begin, std::size_t length) const;
 
-  std::vector<int> tokens_;
+  std::shared_ptr<const TokenSource> tokens_;
   std::size_t context_;
-  std::size_t training_;  // tokens before the validation part
+  std::uint64_t training_;  // tokens before the validation part
   Rng rng_;
 };
 

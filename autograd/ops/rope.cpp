@@ -14,7 +14,7 @@ namespace gradus {
 RopeTable rope_table(std::size_t positions, std::size_t head_dim, double theta, const RopeScaling& scaling,
                      std::size_t context) {
   const std::vector<double> speeds = rope_speeds(head_dim, theta, scaling, context == 0 ? positions : context);
-  const double factor = scaling.kind == RopeScalingKind::none ? 1 : scaling.attention_factor;
+  const double factor = scaling.kind == RopeScalingKind::yarn ? scaling.attention_factor : 1;
   const std::size_t half = head_dim / 2;
   RopeTable table{Tensor({positions, half}), Tensor({positions, half})};
   Real* const C = table.cosine.mutable_values().data();

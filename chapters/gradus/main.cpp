@@ -12,6 +12,7 @@
 
 #include "chapters/gradus/generate.h"
 #include "chapters/gradus/info.h"
+#include "chapters/gradus/plot.h"
 #include "chapters/gradus/train.h"
 
 using namespace gradus::tool;
@@ -20,7 +21,9 @@ static constexpr std::size_t most = std::size_t{1} << 40;
 
 static void add_train(CLI::App& app, TrainOptions& o) {
   CLI::App& sub = *app.add_subcommand("train", "Train a decoder on text and save it as a folder");
-  sub.add_option("--text", o.texts, "Text files to learn from; without it, the project's own stories");
+  sub.add_option("--text", o.texts, "Text files to learn from: .txt, .jsonl, or folders of them; without it, the project's own stories");
+  sub.add_option("--separator", o.separator, "A line that ends a document, as in <|endoftext|>; without it, a .txt file is one");
+  sub.add_flag("--documents", o.documents, "A document a row, padded, instead of windows over all of them");
   sub.add_option("--preset", o.preset, "Model and training settings by name: see `gradus info`; default: stories");
   sub.add_option("--out", o.out, "The folder of a new run");
   sub.add_option("--resume", o.resume, "The folder of a run that goes on where its latest checkpoint stands");
@@ -34,6 +37,8 @@ static void add_train(CLI::App& app, TrainOptions& o) {
   sub.add_option("--context", o.context, "Tokens in a row; default: the preset's")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 20));
   sub.add_option("--lr", o.rate, "Peak learning rate; default: the preset's")->check(CLI::Range(1e-12, 1e12));
+  sub.add_option("--schedule", o.schedule, "The rate's course behind the warm-up; default: cosine")
+      ->check(CLI::IsMember({"cosine", "linear", "constant", "stable"}));
   sub.add_option("--eval-every", o.eval_every, "Steps between validations; default: an eighth of the steps")
       ->check(CLI::Range(std::size_t{1}, most));
   sub.add_option("--patience", o.patience, "Validations without a new best that end the run; 0: none do")
@@ -55,9 +60,16 @@ static void add_train(CLI::App& app, TrainOptions& o) {
 static void add_generate(CLI::App& app, GenerateOptions& o) {
   CLI::App& sub = *app.add_subcommand("generate", "Let a model continue a text");
   sub.add_option("--model", o.model, "A folder that `gradus train` has written")->required();
-  const auto prompt = sub.add_option("--prompt", o.prompt, "The text to continue; without it, a line break");
-  sub.add_option("--prompt-file", o.prompt_file, "A file with the text to continue")->excludes(prompt);
-  sub.add_option("--tokens", o.tokens, "New tokens at most")->check(CLI::Range(std::size_t{0}, most))->capture_default_str();
+  sub.add_option("--prompt", o.prompt, "The text to continue; without it, the start of a text");
+  sub.add_option("--prompt-file", o.prompt_file, "A file with the text to continue; -: standard input")
+      ->excludes("--prompt");
+  sub.add_flag("--allow-special", o.allow_special, "A special token that the prompt spells is that token, not text");
+  sub.add_option("--tokens", o.tokens, "New tokens at most; those past the context are slower: it slides")
+      ->check(CLI::Range(std::size_t{0}, most))
+      ->capture_default_str();
+  sub.add_option("--samples", o.samples, "How many texts; number n draws from stream n - 1 of the seed")
+      ->check(CLI::Range(std::size_t{1}, most))
+      ->capture_default_str();
   sub.add_option("--temperature", o.temperature, "0: always the likeliest token; 1: as the model says; above: bolder")
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();
@@ -73,6 +85,24 @@ static void add_generate(CLI::App& app, GenerateOptions& o) {
   sub.add_option("--repetition-penalty", o.repetition_penalty, "Above 1, what was written becomes less likely; 1: off")
       ->check(CLI::Range(1e-6, 1e6))
       ->capture_default_str();
+  sub.add_option("--penalty-window", o.penalty_window, "How many of the last tokens the penalty looks at; 0: all")
+      ->check(CLI::Range(std::size_t{0}, most))
+      ->capture_default_str();
+  sub.add_flag("--llama2c-random", o.llama2c_random, "Draw as llama2.c does; sample number n has seed + n - 1")
+      ->excludes("--top-k")
+      ->excludes("--min-p")
+      ->excludes("--repetition-penalty");
+  sub.add_flag("--ignore-end", o.ignore_end, "Write on behind the end of a text");
+  sub.add_option("--stop", o.stops, "The text ends before this; may be given several times")->allow_extra_args(false);
+  sub.add_flag("--dump-ids", o.dump_ids, "Ids in place of text: a line of the prompt's, then one of the new for each sample");
+  sub.add_option("--dump-logits", o.dump_logits, "A file for what each token was drawn from: rows of vocab_size float32");
+  sub.add_option("--top", o.top, "In place of text the so many likeliest next tokens, with their probabilities")
+      ->check(CLI::Range(std::size_t{1}, most))
+      ->excludes("--samples")
+      ->excludes("--llama2c-random")
+      ->excludes("--stop")
+      ->excludes("--dump-ids")
+      ->excludes("--dump-logits");
   sub.add_flag("--no-cache", o.no_cache, "Read the whole text again for every token: the same text, slower");
   sub.add_option("--attention", o.attention, "How attention is computed; default: as the model was trained")
       ->check(CLI::IsMember({"composed", "fused"}));
@@ -89,6 +119,14 @@ static void add_info(CLI::App& app, InfoOptions& o) {
   sub.add_option("--model", o.model, "A model's folder");
   sub.add_flag("--machine", o.machine, "The library, its flavour, the matrix kernel and the threads");
   sub.callback([&] { info(o); });
+}
+
+static void add_plot(CLI::App& app, PlotOptions& o) {
+  CLI::App& sub = *app.add_subcommand("plot", "Draw the losses of runs, in the terminal or as a picture");
+  sub.add_option("runs", o.runs, "Folders of runs, or their metrics.csv")->required();
+  sub.add_option("--out", o.out, "A file for the picture, in SVG; without it, the terminal");
+  sub.add_option("--floor", o.floor, "A loss to compare with, in nats per token");
+  sub.callback([&] { plot(o); });
 }
 
 // How many letters must be put in, taken out or exchanged to turn one word into the other.
@@ -139,9 +177,11 @@ int main(int count, char** words) {
   TrainOptions train_options;
   GenerateOptions generate_options;
   InfoOptions info_options;
+  PlotOptions plot_options;
   add_train(app, train_options);
   add_generate(app, generate_options);
   add_info(app, info_options);
+  add_plot(app, plot_options);
   try {
     app.parse(count, words);
     return 0;

@@ -1,15 +1,18 @@
 #include "chapters/gradus/run_setup.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <set>
 
 #include "autograd/error.h"
 #include "nn/text/byte_tokenizer.h"
 #include "nn/text/char_tokenizer.h"
+#include "optim/corpus.h"
 #include "optim/presets.h"
+#include "optim/rows.h"
 #include "optim/story_grammar.h"
+#include "optim/token_file.h"
 #include "optim/windows.h"
 
 namespace gradus::tool {
@@ -17,37 +20,31 @@ namespace gradus::tool {
 static constexpr std::uint64_t default_seed = 1337;
 static constexpr const char* default_preset = "stories";
 
-namespace {
+static constexpr std::uint64_t story_seed = 1;
+static constexpr std::size_t story_bytes = 12'000'000;
+static constexpr double validation_bytes = 120'000;         // at most, and at most a tenth of the text: it is read again and again
+static constexpr const char* token_file = "tokens.bin";
+static constexpr std::uint64_t memory_bytes = 100'000'000;  // a larger text is kept as a file of tokens
 
-struct Corpus {
-  std::string text;
-  double validation_fraction = 0.1;
-  std::optional<double> floor;  // nats per byte, where it is known
-};
-
-}  // namespace
-
-static std::string read_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  expect<FileError>(file.good() && !std::filesystem::is_directory(path), "{}: the text cannot be read", path);
-  std::string text((std::istreambuf_iterator<char>(file)), {});
-  expect<FileError>(!text.empty(), "{}: the text is empty; there is nothing to learn from", path);
-  return text;
+static optim::Corpus corpus_of(const optim::DataSource& source) {
+  return {{source.paths.begin(), source.paths.end()}, source.separator};
 }
 
-static Corpus corpus_of(const std::vector<std::string>& paths) {
-  if (paths.empty()) {
-    constexpr std::uint64_t story_seed = 1;
-    const optim::StoryCorpus stories = optim::story_corpus(story_seed, 12'000'000);
-    return {stories.text, 1.0 / 120, stories.nats_per_byte};
-  }
-  Corpus corpus;
-  for (const std::string& path : paths) corpus.text += read_text(path);
-  return corpus;
+static double validation_fraction_of(double bytes) { return std::min(0.1, validation_bytes / bytes); }
+
+// All characters of the corpus.
+static nn::CharTokenizer characters_of(const optim::DataSource& source) {
+  if (source.kind == "stories") return nn::CharTokenizer::of_text(optim::story_corpus(story_seed, story_bytes).text);
+  std::set<std::string> all;
+  optim::for_each_piece(corpus_of(source), [&](std::string_view text, bool) {
+    const nn::CharTokenizer piece = nn::CharTokenizer::of_text(text);
+    all.insert(piece.vocabulary().begin(), piece.vocabulary().end());
+  });
+  return nn::CharTokenizer({all.begin(), all.end()});
 }
 
-static std::unique_ptr<nn::Tokenizer> tokenizer_of(const std::string& name, const std::string& text) {
-  if (name == "chars") return std::make_unique<nn::CharTokenizer>(nn::CharTokenizer::of_text(text));
+static std::unique_ptr<nn::Tokenizer> tokenizer_of(const std::string& name, const optim::DataSource& source) {
+  if (name == "chars") return std::make_unique<nn::CharTokenizer>(characters_of(source));
   return std::make_unique<nn::ByteTokenizer>();
 }
 
@@ -57,6 +54,7 @@ static optim::TrainerOptions with_flags(optim::TrainerOptions settings, const Tr
   settings.accumulate = options.accumulate.value_or(settings.accumulate);
   settings.eval_every = options.eval_every.value_or(settings.eval_every);
   settings.patience = options.patience.value_or(settings.patience);
+  if (options.schedule) optim::from_word(*options.schedule, settings.schedule);
   settings.rate = options.rate.value_or(settings.rate);
   settings.seed = options.seed.value_or(settings.seed);
   settings.skip_bad_steps = options.skip_bad_steps || settings.skip_bad_steps;
@@ -70,14 +68,45 @@ static nn::Config with_flags(nn::Config config, const TrainOptions& options) {
   return config;
 }
 
-// The rows, the same for a new run and for one that goes on.
-static std::unique_ptr<optim::Data> data_of(const Corpus& corpus, const nn::Model& model, std::uint64_t seed) {
-  return std::make_unique<optim::Windows>(model.tokenizer->encode(corpus.text), model.decoder.config.context_length,
-                                          corpus.validation_fraction, seed);
+// A large text's tokens, in a file of the run's folder that is made once.
+static std::shared_ptr<const optim::TokenSource> tokens_in_file(const optim::Corpus& corpus, const nn::Tokenizer& tokenizer,
+                                                                const std::filesystem::path& out) {
+  const std::filesystem::path path = out / token_file;
+  if (!std::filesystem::exists(path)) {
+    std::fprintf(stderr, "writing the text's tokens to %s\n", path.string().c_str());
+    std::filesystem::create_directories(out);
+    optim::TokenFileWriter file(path, tokenizer);
+    optim::encode(corpus, tokenizer, [&](std::span<const int> ids) { file.write(ids); });
+    file.commit();
+  }
+  return std::make_shared<optim::TokenFile>(path, tokenizer);
 }
 
-static nn::Model new_model(const TrainOptions& options, const Corpus& corpus, std::uint64_t seed) {
-  std::unique_ptr<nn::Tokenizer> tokenizer = tokenizer_of(options.tokenizer.value_or("bytes"), corpus.text);
+// The rows, the same for a new run and for one that goes on.
+static std::unique_ptr<optim::Data> data_of(const optim::DataSource& source, const nn::Model& model, std::uint64_t seed,
+                                            const std::filesystem::path& out) {
+  const nn::Tokenizer& tokenizer = *model.tokenizer;
+  const std::size_t context = model.decoder.config.context_length;
+  if (source.kind == "stories")
+    return std::make_unique<optim::Windows>(tokenizer.encode(optim::story_corpus(story_seed, story_bytes).text), context,
+                                            validation_fraction_of(story_bytes), seed);
+  const optim::Corpus corpus = corpus_of(source);
+  const std::uint64_t bytes = optim::bytes_of(corpus);
+  const double fraction = validation_fraction_of(static_cast<double>(bytes));
+  if (source.kind == "documents")
+    return std::make_unique<optim::Rows>(optim::document_rows(corpus, tokenizer, context, fraction, seed));
+  if (bytes > memory_bytes)
+    return std::make_unique<optim::Windows>(tokens_in_file(corpus, tokenizer, out), context, fraction, seed);
+  return std::make_unique<optim::Windows>(optim::encode(corpus, tokenizer), context, fraction, seed);
+}
+
+static std::optional<double> floor_of(const optim::DataSource& source, const nn::Tokenizer& tokenizer) {
+  if (source.kind != "stories" || tokenizer.name() != "bytes") return std::nullopt;
+  return optim::story_corpus(story_seed, story_bytes).nats_per_byte;
+}
+
+static nn::Model new_model(const TrainOptions& options, const optim::DataSource& source, std::uint64_t seed) {
+  std::unique_ptr<nn::Tokenizer> tokenizer = tokenizer_of(options.tokenizer.value_or("bytes"), source);
   nn::Config config = nn::find_preset(options.preset.value_or(default_preset)).config;
   config.vocab_size = tokenizer->vocab_size();
   nn::Model model{nn::Decoder(with_flags(config, options)), std::move(tokenizer)};
@@ -98,20 +127,24 @@ static nn::Model given_model(const TrainOptions& options) {
 
 RunSetup new_run(const TrainOptions& options) {
   const std::uint64_t seed = options.seed.value_or(default_seed);
-  const Corpus corpus = corpus_of(options.texts);
-  nn::Model model = options.init.empty() ? new_model(options, corpus, seed) : given_model(options);
-  std::unique_ptr<optim::Data> data = data_of(corpus, model, seed);
-  const std::uint64_t fingerprint = optim::fingerprint_of(*data);
+  optim::DataSource source{options.texts.empty() ? "stories" : options.documents ? "documents" : "text", options.texts,
+                           options.separator};
+  nn::Model model = options.init.empty() ? new_model(options, source, seed) : given_model(options);
+  std::filesystem::remove(std::filesystem::path(options.out) / token_file);  // of a run that never began
+  std::unique_ptr<optim::Data> data = data_of(source, model, seed, options.out);
+  source.fingerprint = optim::fingerprint_of(*data);
+  const std::optional<double> floor = floor_of(source, *model.tokenizer);
   return {.model = std::move(model),
           .data = std::move(data),
-          .source = {options.texts.empty() ? "stories" : "text", options.texts, fingerprint},
+          .source = std::move(source),
           .settings = with_flags(optim::training_settings(options.preset.value_or(default_preset)), options),
-          .floor = corpus.floor};
+          .floor = floor};
 }
 
 static std::string text_of(const auto& value) {
+  using nn::word_of, optim::word_of;
   if constexpr (std::is_enum_v<std::remove_cvref_t<decltype(value)>>)
-    return std::string(nn::word_of(value));
+    return std::string(word_of(value));
   else
     return message("{}", value);
 }
@@ -132,15 +165,14 @@ static std::string differences(const Settings& run, const Settings& flags) {
 }
 
 // What the flags ask of the model and the data that the run does not have.
-static std::string refused_changes(const TrainOptions& options, const nn::Model& model, const optim::SavedRun& run,
-                                   const Corpus& corpus) {
+static std::string refused_changes(const TrainOptions& options, const nn::Model& model, const optim::SavedRun& run) {
   nn::Config config = model.decoder.config;
   if (options.preset) {
     config = nn::find_preset(*options.preset).config;
     config.vocab_size = model.decoder.config.vocab_size;
   }
   std::string list = differences(model.decoder.config, with_flags(config, options));
-  if (options.tokenizer && tokenizer_of(*options.tokenizer, corpus.text)->to_json() != model.tokenizer->to_json())
+  if (options.tokenizer && tokenizer_of(*options.tokenizer, run.source)->to_json() != model.tokenizer->to_json())
     list += message("\n  tokenizer is {} with {} tokens, not {}", model.tokenizer->name(), model.tokenizer->vocab_size(),
                     *options.tokenizer);
   optim::TrainerOptions wanted = with_flags(run.options, options);
@@ -152,18 +184,18 @@ static std::string refused_changes(const TrainOptions& options, const nn::Model&
 }
 
 RunSetup resumed_run(const TrainOptions& options, const std::filesystem::path& checkpoint, const optim::SavedRun& run) {
-  const std::vector<std::string>& paths = options.texts.empty() ? run.source.paths : options.texts;
-  const Corpus corpus = corpus_of(paths);
   nn::Model model = nn::load_model(checkpoint);
-  const std::string refused = refused_changes(options, model, run, corpus);
+  const std::string refused = refused_changes(options, model, run);
   expect<FileError>(refused.empty(), "{}: a run goes on as it began; this one was asked for what it is not:{}",
                     checkpoint.string(), refused);
   const optim::TrainerOptions settings = with_flags(run.options, options);
   if (const std::string changed = differences(settings, run.options); !changed.empty())
     std::fprintf(stderr, "changed from step %llu on:%s\n", static_cast<unsigned long long>(run.state.step), changed.c_str());
-  std::unique_ptr<optim::Data> data = data_of(corpus, model, run.options.seed);
-  return {.model = std::move(model), .data = std::move(data), .source = {run.source.kind, paths, run.source.fingerprint},
-          .settings = settings, .floor = corpus.floor};
+  optim::DataSource source = run.source;
+  if (!options.texts.empty()) source.paths = options.texts;  // they may have moved; other texts are noticed
+  std::unique_ptr<optim::Data> data = data_of(source, model, run.options.seed, checkpoint.parent_path());
+  const std::optional<double> floor = floor_of(source, *model.tokenizer);
+  return {.model = std::move(model), .data = std::move(data), .source = std::move(source), .settings = settings, .floor = floor};
 }
 
 }  // namespace gradus::tool

@@ -10,12 +10,14 @@
 namespace gradus::tool {
 
 struct TrainOptions {
-  std::vector<std::string> texts;         // files; none: the project's own stories
+  std::vector<std::string> texts;         // files and folders; none: the project's own stories
+  std::string separator;                  // a line that ends a document; empty: a text file is one
+  bool documents = false;                 // one document a row, padded, instead of windows over all of them
   std::string out;                        // the run's folder, of a new run
   std::string resume;                     // the run's folder, of one that is to go on
   std::string init;                       // a model whose weights a new run begins with
   // Each overrides the preset, or what the resumed run has.
-  std::optional<std::string> preset, tokenizer, attention;
+  std::optional<std::string> preset, tokenizer, attention, schedule;
   std::optional<std::size_t> steps, batch, accumulate, context, eval_every, patience;
   std::optional<double> rate;
   std::optional<std::uint64_t> seed;

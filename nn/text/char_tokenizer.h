@@ -19,6 +19,7 @@ class CharTokenizer : public Tokenizer {
   std::string decode(std::span<const int> ids) const override;
   std::size_t vocab_size() const override { return vocabulary_.size(); }
   std::string name() const override { return "chars"; }
+  const std::vector<std::string>& vocabulary() const { return vocabulary_; }
   std::string to_json() const override;  // {"type": "chars", "vocabulary": ["\n", " ", …]}
 
  private:

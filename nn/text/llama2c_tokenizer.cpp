@@ -96,7 +96,7 @@ void Llama2cTokenizer::append_character(std::vector<int>& ids, std::string_view 
 }
 
 std::vector<int> Llama2cTokenizer::encode(std::string_view text, Specials) const {
-  std::vector<int> ids = {begin_token};
+  std::vector<int> ids = {begin};
   if (const int space = id_of(" "); !text.empty() && space >= 0) ids.push_back(space);
   for (std::size_t offset = 0; offset < text.size();) {
     const std::string_view character = text.substr(offset, character_length(text.substr(offset)));
@@ -153,9 +153,9 @@ std::string Llama2cTokenizer::decode(std::span<const int> ids) const {
   for (std::size_t i = 0; i < ids.size(); ++i) {
     expect(ids[i] >= 0 && static_cast<std::size_t>(ids[i]) < pieces_.size(),
            "llama2c: id {} at position {} must be below the vocabulary's {} pieces", ids[i], i, pieces_.size());
-    if (ids[i] == begin_token) continue;
+    if (ids[i] == begin) continue;
     const Piece& piece = pieces_[ids[i]];
-    const bool first = i > 0 && ids[i - 1] == begin_token;
+    const bool first = i > 0 && ids[i - 1] == begin;
     if (piece.byte >= 0)
       text += static_cast<char>(piece.byte);
     else

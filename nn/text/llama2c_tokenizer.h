@@ -16,7 +16,7 @@ namespace gradus::nn {
 
 class Llama2cTokenizer : public Tokenizer {
  public:
-  static constexpr int begin_token = 1;  // stands before every text, and so ends the one before
+  static constexpr int begin = 1;  // stands before every text, and so ends the one before
 
   // Errors: FileError with the path, what was expected and what was found; a file that has not exactly `vocab_size`
   // pieces is refused.
@@ -32,7 +32,8 @@ class Llama2cTokenizer : public Tokenizer {
   std::size_t vocab_size() const override { return pieces_.size(); }
   std::string name() const override { return "llama2c"; }
   std::string to_json() const override;  // always an error: these tokenizers have a format of their own
-  std::optional<int> end_token() const override { return begin_token; }
+  std::optional<int> begin_token() const override { return begin; }
+  std::optional<int> end_token() const override { return begin; }
 
  private:
   struct Piece {

@@ -40,7 +40,9 @@ static LogitRow punished_row(std::span<const Real> logits, const SamplerOptions&
   options.validate();
   LogitRow row(logits.begin(), logits.end());
   check_logits(row);
-  return punish_repetition(std::move(row), context, options.repetition_penalty);
+  const std::size_t punished = options.penalty_window == 0 ? context.size() : options.penalty_window;
+  return punish_repetition(std::move(row), context.last(std::min(punished, context.size())),
+                           options.repetition_penalty);
 }
 
 static std::vector<double> distribution_of(LogitRow row, const SamplerOptions& options) {
@@ -61,6 +63,13 @@ std::vector<double> next_distribution(std::span<const Real> logits, const Sample
                                       std::span<const int> context) {
   expect(options.temperature != 0, "sampler: at temperature 0 there is no distribution, only the most likely token");
   return distribution_of(punished_row(logits, options, context), options);
+}
+
+Sampler make_sampler(const SamplerOptions& options, const Rng& rng) {
+  options.validate();
+  return [options, own = rng](std::span<const Real> logits, std::span<const int> context) mutable {
+    return sample(logits, options, own, context);
+  };
 }
 
 LogitRow punish_repetition(LogitRow logits, std::span<const int> context, double penalty) {

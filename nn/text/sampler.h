@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct SamplerOptions {
   double top_p = 1;        // only the most likely tokens that together reach p; 1: all
   double min_p = 0;        // only tokens at least this fraction as likely as the most likely one; 0: all
   double repetition_penalty = 1;  // above 1, tokens of the context become less likely; 1: off
+  std::size_t penalty_window = 0; // only the context's last so many tokens are punished; 0: all
 
   // Errors: a value out of range, by its name.
   void validate() const;
@@ -30,6 +32,11 @@ int sample(std::span<const Real> logits, const SamplerOptions& options, Rng& rng
 // What sample() draws from, at a temperature above 0. Errors: as sample(); the temperature is 0.
 std::vector<double> next_distribution(std::span<const Real> logits, const SamplerOptions& options,
                                       std::span<const int> context = {});
+
+// Whoever chooses the next token, from a row of V logits and the ids of the text so far.
+using Sampler = std::function<int(std::span<const Real> logits, std::span<const int> context)>;
+// sample() with a generator of its own. Errors: an option out of range.
+Sampler make_sampler(const SamplerOptions& options, const Rng& rng);
 
 // In double: a cumulative sum of many small probabilities would lose the last ones in float.
 using LogitRow = std::vector<double>;

@@ -35,6 +35,7 @@ class Tokenizer {
   virtual std::string name() const = 0;  // what `--tokenizer` calls it
   virtual std::string to_json() const = 0;
   virtual std::vector<SpecialToken> special_tokens() const { return {}; }
+  virtual std::optional<int> begin_token() const { return std::nullopt; }  // encode() puts it first, where there is one
   virtual std::optional<int> end_token() const { return std::nullopt; }  // ends a text, where there is such a token
 };
 

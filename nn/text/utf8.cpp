@@ -41,4 +41,25 @@ std::string Utf8Stream::push(std::string_view bytes) {
 
 std::string Utf8Stream::flush() { return std::exchange(waiting_, {}); }
 
+static std::string escaped_byte(char byte) {
+  if (byte == '\n') return "\\n";
+  if (byte == '\r') return "\\r";
+  if (byte == '\t') return "\\t";
+  return message("\\x{:02X}", static_cast<unsigned>(static_cast<unsigned char>(byte)));
+}
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const FirstCharacter first = first_character(text);
+    const bool control = first.code < 0x20 || (first.code >= 0x7F && first.code < 0xA0);
+    for (const char byte : text.substr(0, first.length))
+      out += first.state != Utf8::whole || control ? escaped_byte(byte)
+             : byte == '\\' || byte == '"'             ? std::string{'\\', byte}
+                                                       : std::string{byte};
+    text.remove_prefix(first.length);
+  }
+  return out;
+}
+
 }  // namespace gradus::nn

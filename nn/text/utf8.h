@@ -19,6 +19,10 @@ struct FirstCharacter {
 // Errors: the text is empty.
 FirstCharacter first_character(std::string_view text);
 
+// The text as it can be shown on one line, between quotes: line breaks, control characters, quotes and broken bytes are
+// written as in a C++ string.
+std::string escaped(std::string_view text);
+
 // Text that arrives in pieces, handed on in whole characters: a screen shows half a character as a replacement mark.
 // Nothing is lost or changed. A byte that no later byte can make valid is handed on at once.
 class Utf8Stream {

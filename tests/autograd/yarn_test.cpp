@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <numbers>
 #include <vector>
 
 #include "autograd/error.h"
@@ -18,6 +19,44 @@ TEST_CASE("without a scaling the speeds are powers of theta") {
   const std::vector<double> speeds = rope_speeds(6, 1000, {}, 1000000);
   const double expected[] = {1, 0.1, 0.01};
   for (std::size_t i = 0; i < 3; ++i) CHECK(speeds[i] == doctest::Approx(expected[i]).epsilon(1e-14));
+}
+
+TEST_CASE("linear scaling slows every point down by the factor, at any context") {
+  const RopeScaling scaling{.kind = RopeScalingKind::linear, .factor = 4};
+  const std::vector<double> plain = rope_speeds(16, 10000, {}, 64), slowed = rope_speeds(16, 10000, scaling, 64);
+  for (std::size_t i = 0; i < 8; ++i) CHECK(slowed[i] == doctest::Approx(plain[i] / 4).epsilon(1e-15));
+}
+
+// The settings of Llama 3.1, and the rule as its authors write it, which sorts points by their wavelength.
+TEST_CASE("llama3 leaves points of many turns alone, slows those of few by the factor, and blends by turns between") {
+  const RopeScaling scaling{.kind = RopeScalingKind::llama3, .factor = 8, .original_context = 8192, .beta_fast = 4,
+                            .beta_slow = 1, .attention_factor = 3};
+  const std::vector<double> plain = rope_speeds(128, 500000, {}, 131072), slowed = rope_speeds(128, 500000, scaling, 64);
+  int left_alone = 0, blended = 0, slow = 0;
+  for (std::size_t i = 0; i < 64; ++i) {
+    const double wavelength = 2 * std::numbers::pi / plain[i], smooth = (8192 / wavelength - 1) / (4 - 1);
+    const bool is_slow = wavelength > 8192, is_fast = wavelength < 8192.0 / 4;
+    const double expected = is_fast ? plain[i] : is_slow ? plain[i] / 8 : (1 - smooth) * plain[i] / 8 + smooth * plain[i];
+    ++(is_fast ? left_alone : is_slow ? slow : blended);
+    CHECK(slowed[i] == doctest::Approx(expected).epsilon(1e-13));
+  }
+  CHECK(left_alone == 29);
+  CHECK(blended == 6);
+  CHECK(slow == 29);
+  const RopeTable table = rope_table(3, 128, 500000, scaling);
+  CHECK(table.cosine.values()[0] == 1);  // the attention factor is YaRN's
+}
+
+TEST_CASE("each kind of scaling checks the numbers that it reads, and no others") {
+  const auto refused = [](const RopeScaling& scaling, const char* what) {
+    CHECK_THROWS_WITH_AS(scaling.validate(), what, ShapeError);
+  };
+  CHECK_NOTHROW(RopeScaling{.kind = RopeScalingKind::linear, .factor = 2, .beta_fast = -1}.validate());
+  refused({.kind = RopeScalingKind::linear, .factor = 0}, "linear: factor must be above 0, not 0");
+  refused({.kind = RopeScalingKind::llama3, .factor = 8},
+          "llama3: original_context must be 1 or more, not 0; it is the context of the training");
+  refused({.kind = RopeScalingKind::llama3, .factor = 8, .original_context = 64, .beta_fast = 1},
+          "llama3: beta_fast and beta_slow are both 1; the ramp between them needs a length");
 }
 
 // Numbers of MiniMind's own table.

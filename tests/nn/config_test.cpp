@@ -33,6 +33,9 @@ TEST_CASE("a setting that no decoder can have is refused by its name and its num
   refused({.rope_theta = 0}, "config: rope_theta must be a number above 0, not 0");
   refused({.norm_epsilon = NAN}, "config: norm_epsilon must be 0 or more, not nan");
   refused({.dropout = 1}, "config: dropout must be in [0, 1), not 1");
+  refused({.n_heads = 2, .n_kv_heads = 1, .head_dim = std::size_t{1} << 30},
+          "config: n_heads times head_dim is 2147483648; it must be below 2147483648");
+  refused({.hidden = std::size_t{1} << 40}, "config: hidden is 1099511627776; it must be below 2147483648");
   refused({.vocab_size = std::size_t{1} << 31}, "config: vocab_size is 2147483648; it must be below 2147483648");
 }
 
@@ -68,7 +71,7 @@ TEST_CASE("the usual hidden widths come from one rule") {
 }
 
 TEST_CASE("an unknown preset is refused with the list of those there are") {
-  CHECK_THROWS_WITH_AS(find_preset("tiny"), "preset: there is no tiny; there are book, stories, shakespeare, stories260k, minimind, minimind-3, "
+  CHECK_THROWS_WITH_AS(find_preset("tiny"), "preset: there is no tiny; there are book, stories, minute, five-minutes, thirty-minutes, shakespeare, stories260k, minimind, minimind-3, "
                        "happy, happy-215m",
                        ShapeError);
 }
@@ -127,7 +130,7 @@ TEST_CASE("a config file is taken whole or refused, naming the file and the fiel
   refused("\"width\": 32", "\"width\": 32, \"depth\": 1", "depth is not a setting");
   refused("\"width\": 32", "\"width\": 33", "config: width 33 is not a multiple of n_heads 4; change one of them or set head_dim");
   refused("\"adjacent\"", "\"both\"", "config: rope_pairing is adjacent or half, not both");
-  refused("\"none\"", "\"linear\"", "config: rope_scaling is none or yarn, not linear");
+  refused("\"none\"", "\"dynamic\"", "config: rope_scaling is none, linear, llama3 or yarn, not dynamic");
   refused("\"scaled\"", "\"small\"", "config: initialisation is scaled or plain, not small");
   refused("\"gradus\"", "\"llama\"", "\"format\" must be \"gradus\"; this is another project's model");
   refused("{", "[", "not a JSON object");

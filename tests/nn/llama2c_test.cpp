@@ -252,6 +252,17 @@ TEST_CASE("a text becomes the ids that llama2.c gives it, and comes back whole")
   }
 }
 
+TEST_CASE("a prompt has one begin token, in front, also if it spells one") {
+  if (absent()) return;
+  const Llama2cTokenizer tokenizer(stories / "tok512.bin", 512);
+  for (const char* text : {"", "Once", "<s>", "\n<s>\n", "<s> Once </s>"}) {
+    CAPTURE(text);
+    const std::vector<int> ids = tokenizer.encode(text);
+    CHECK(ids.front() == Llama2cTokenizer::begin);
+    CHECK(std::ranges::count(ids, Llama2cTokenizer::begin) == 1);
+  }
+}
+
 // Places 0 … are <unk>, begin, end, the characters, and the pieces that merging makes of them.
 static const std::vector<Piece> small_pieces = {{"<unk>", 0}, {"\n<s>\n", 0}, {"\n</s>\n", 0}, {"a", 0}, {"b", 0},
                                                 {" ", 0}, {"aa", -2}, {"ab", -1}, {"ba", -2}, {"aab", -3}, {" a", -3},

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -180,7 +181,7 @@ TEST_CASE("safetensors: a path that is no readable file is an error with the pat
   CHECK_THROWS_WITH_AS(SafetensorsFile{directory}, (directory + ": cannot read it: Is a directory").c_str(), FileError);
 }
 
-TEST_CASE("safetensors: F32 and F64 become Real, I64 integers, and other types are refused by name") {
+TEST_CASE("safetensors: floats become Real, I64 whole numbers, and each is refused as the other") {
   const double doubles[] = {0.1, -2};
   const float floats[] = {1.5f, -0.25f, 3};
   const std::int64_t integers[] = {-1, std::int64_t{1} << 40};
@@ -211,13 +212,86 @@ TEST_CASE("safetensors: F32 and F64 become Real, I64 integers, and other types a
   };
   Tensor wrong({3, 1});
   refuses("\"f\": expected shape (3, 1), found (3)", [&] { file.read_into("f", wrong); });
-  refuses("\"i\": cannot read I64 as numbers of a tensor, only F32 and F64", [&] { file.read("i"); });
-  refuses("\"f\": cannot read F32 as integers, only I64", [&] { file.integers("f"); });
+  refuses("\"i\": cannot read I64 as numbers of a tensor, only F64, F32, F16 and BF16", [&] { file.read("i"); });
+  refuses("\"f\": cannot read F32 as whole numbers, only I8 to I64 and U8 to U64", [&] { file.integers("f"); });
   refuses("\"b\": it has 6 axes, at most 5 are supported", [&] { file.read("b"); });
   refuses("\"e\": there is none of this name among its 4", [&] { file.read("e"); });
 
   fs::resize_file(path, fs::file_size(path) - 8);
   refuses("\"f\": its bytes can no longer be read; was the file changed meanwhile?", [&] { file.read("f"); });
+}
+
+static fs::path one_tensor(const TemporaryFolder& folder, const std::string& dtype, std::size_t count, const std::string& data) {
+  return folder.write("x", file_of(R"({"w":{"dtype":")" + dtype + R"(","shape":[)" + std::to_string(count) +
+                                       R"(],"data_offsets":[0,)" + std::to_string(data.size()) + "]}}", data));
+}
+
+TEST_CASE("safetensors: the 16-bit formats are read as the numbers they stand for") {
+  const TemporaryFolder folder;
+  CHECK(SafetensorsFile(one_tensor(folder, "BF16", 2, "\x80\x3f\x49\xc0")).numbers("w") == std::vector<double>{1, -3.140625});
+  const fs::path path = one_tensor(folder, "F16", 4, std::string("\x00\x3c\x01\x00\xff\x7b\x00\x80", 8));
+  CHECK(SafetensorsFile(path).numbers("w") == std::vector<double>{1, 0x1p-24, 65504, 0});
+  const Tensor w = SafetensorsFile(path).read("w");
+  CHECK(w.values()[1] == Real{0x1p-24});
+  CHECK(std::signbit(w.values()[3]));
+}
+
+TEST_CASE("safetensors: whole numbers of every type keep their sign and size, and one too large is refused") {
+  const TemporaryFolder folder;
+  const auto read = [&](const std::string& dtype, std::size_t bytes) {
+    return SafetensorsFile(one_tensor(folder, dtype, 1, std::string(bytes, '\xfe'))).integers("w")[0];
+  };
+  CHECK(read("I8", 1) == -2);
+  CHECK(read("U8", 1) == 0xFE);
+  CHECK(read("I16", 2) == -258);
+  CHECK(read("U16", 2) == 0xFEFE);
+  CHECK(read("I32", 4) == -16843010);
+  CHECK(read("U32", 4) == 0xFEFEFEFE);
+  CHECK(read("I64", 8) == -72340172838076674);
+  CHECK_THROWS_WITH_AS(read("U64", 8), doctest::Contains("tensor \"w\": 18374403900871474942 is above "
+                       "9223372036854775807, the largest whole number that can be read"), FileError);
+  CHECK(SafetensorsFile(one_tensor(folder, "U64", 1, zeros(7) + "\x7f")).integers("w")[0] == std::int64_t{0x7F} << 56);
+}
+
+TEST_CASE("safetensors: numbers that begin at an odd byte are read, past the end of the buffer too") {
+  const TemporaryFolder folder;
+  std::string data = "x";
+  constexpr std::size_t count = 600'000;  // 1.2 MB in 16 bits
+  for (std::size_t i = 0; i < count; ++i) data += std::string("\x80") + (i % 2 == 0 ? "\x3f" : "\xbf");
+  const std::string header = R"({"odd":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},)"
+                             R"("w":{"dtype":"BF16","shape":[600000],"data_offsets":[1,1200001]}})";
+  const Tensor w = SafetensorsFile(folder.write("y", file_of(header, data))).read("w");
+  for (std::size_t i = 0; i < count; ++i) REQUIRE(w.values()[i] == (i % 2 == 0 ? 1 : -1));
+}
+
+TEST_CASE("safetensors: the double flavour's numbers come back bit for bit from F64, the float flavour's from F32") {
+  Rng rng(5);
+  const std::vector<NamedTensor> tensors = {{"w", random_uniform({33, 7}, rng)}};
+  const TemporaryFolder folder;
+  write_safetensors(folder / "x", tensors, {}, exact_format);
+  const SafetensorsFile file(folder / "x");
+  CHECK(file.dtype("w") == (sizeof(Real) == 8 ? "F64" : "F32"));
+  const Tensor back = file.read("w");
+  for (std::size_t i = 0; i < back.size(); ++i) REQUIRE(back.values()[i] == tensors[0].tensor.values()[i]);
+}
+
+TEST_CASE("safetensors: the 16-bit formats are written as the nearest number, and refuse what they cannot hold") {
+  const TemporaryFolder folder;
+  const std::vector<NamedTensor> tensors = {{"w", Tensor({4}, {1, Real(-0.1), 65504, Real(1e-9)})}};
+  write_safetensors(folder / "h", tensors, {}, FloatFormat::f16);
+  CHECK(SafetensorsFile(folder / "h").dtype("w") == "F16");
+  CHECK(SafetensorsFile(folder / "h").numbers("w") == std::vector<double>{1, -0.0999755859375, 65504, 0});
+  write_safetensors(folder / "b", tensors, {}, FloatFormat::bf16);
+  CHECK(SafetensorsFile(folder / "b").numbers("w") == std::vector<double>{1, -0.10009765625, 65536, 0x1.12p-30});
+  const std::vector<NamedTensor> large = {{"w", Tensor({1}, {70000})}};
+  CHECK_THROWS_WITH_AS(write_safetensors(folder / "h", large, {}, FloatFormat::f16),
+                       ((folder / "h").string() + ": tensor \"w\": 70000 is too large for f16, whose numbers end at 65504; "
+                        "write f32").c_str(), FileError);
+  CHECK(SafetensorsFile(folder / "h").size() == 1);
+  FloatFormat format{};
+  from_word("bf16", format);
+  CHECK(format == FloatFormat::bf16);
+  CHECK_THROWS_WITH_AS(from_word("int8", format), "format of numbers: f32, f64, f16 or bf16, not int8", ShapeError);
 }
 
 TEST_CASE("safetensors: what is written is read back, sorted, padded and with format = pt") {

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -130,6 +131,34 @@ TEST_CASE("the repetition penalty lowers a token of the context whatever its sig
   CHECK(punish_repetition({-inf}, std::vector<int>{0}, 2) == LogitRow{-inf});
 }
 
+TEST_CASE("the penalty's window is the context's last tokens, all of them if it is 0 or larger than the context") {
+  const std::vector<Real> logits{8, 8, 8};
+  const std::vector<int> context{0, 1, 2};
+  const auto punished = [&](std::size_t window) {
+    std::set<int> ids;
+    const auto p = next_distribution(logits, {.repetition_penalty = 4, .penalty_window = window}, context);
+    for (int id = 0; id < 3; ++id)
+      if (p[id] < 0.1) ids.insert(id);
+    return ids;
+  };
+  CHECK(punished(1) == std::set{2});
+  CHECK(punished(2) == std::set{1, 2});
+  for (std::size_t window : {0, 3, 4}) CHECK(punished(window).empty());  // all alike again
+  Rng rng(1);
+  CHECK(sample(logits, {.temperature = 0, .repetition_penalty = 4, .penalty_window = 2}, rng, context) == 0);
+}
+
+TEST_CASE("a sampler has a generator of its own: what others draw does not matter to it") {
+  const std::vector<Real> logits{1, 3, 2, 3};
+  const Sampler one = make_sampler({}, Rng(5)), two = make_sampler({}, Rng(5)), other = make_sampler({}, Rng(6));
+  for (int i = 0; i < 100; ++i) {
+    const int id = one(logits, {});
+    other(logits, {});
+    CHECK(two(logits, {}) == id);
+  }
+  CHECK_THROWS_AS(make_sampler({.top_p = 2}, Rng(1)), ShapeError);
+}
+
 TEST_CASE("the repetition penalty acts at temperature 0 too") {
   Rng rng(1);
   const std::vector<Real> logits{1, 3, 2};
@@ -150,6 +179,33 @@ TEST_CASE("a draw never yields a token of probability 0, at neither end") {
   CHECK(draw(std::vector{0.0, 0.5, 0.5, 0.0}, 0.5) == 2);
   CHECK(draw(std::vector{0.0, 0.5, 0.5, 0.0}, almost_one) == 2);
   CHECK(draw(std::vector{0.0, 0.5, 0.5 - 1e-9, 0.0}, almost_one) == 2);
+  CHECK(draw(std::vector{0.1, 0.2, 0.3, 0.4}, 1 - 0x1p-24) == 3);
+}
+
+TEST_CASE("equal logits are drawn alike, and each filter keeps as many of them as it says") {
+  const std::vector<Real> equal(5, 1);
+  const auto share = frequencies(equal, {}, 100'000);
+  for (double each : share) CHECK(std::abs(each - 0.2) < 0.01);
+  const auto drawn = [&](const SamplerOptions& options) {
+    const auto p = next_distribution(equal, options);
+    return std::count_if(p.begin(), p.end(), [](double each) { return each > 0; });
+  };
+  CHECK(drawn({.top_k = 3}) == 3);
+  CHECK(drawn({.top_p = 0.6}) == 3);
+  CHECK(drawn({.top_p = 0}) == 1);
+  CHECK(drawn({.min_p = 1}) == 5);
+  Rng rng(1);
+  CHECK(sample(equal, {.temperature = 0}, rng) == 0);
+}
+
+TEST_CASE("a token of probability 1 is drawn whatever the settings") {
+  const Real impossible = static_cast<Real>(-inf);
+  const std::vector<Real> logits{impossible, 2, impossible};
+  Rng rng(1);
+  for (const SamplerOptions& options :
+       {SamplerOptions{}, {.temperature = 0}, {.temperature = 1e6}, {.top_k = 2}, {.top_p = 0}, {.top_p = 0.999},
+        {.min_p = 1}, {.min_p = 1e-12}, {.repetition_penalty = 1000}})
+    for (int i = 0; i < 100; ++i) CHECK(sample(logits, options, rng, std::vector<int>{1}) == 1);
 }
 
 TEST_CASE("a row without a distribution is refused, at temperature 0 too") {

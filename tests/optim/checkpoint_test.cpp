@@ -47,7 +47,7 @@ static void steps(Trainer& trainer, int count) {
 }
 
 static void save(const std::filesystem::path& folder, Trainer& trainer, Windows& data) {
-  save_checkpoint(folder, trainer, nn::ByteTokenizer(), {"stories", {}, fingerprint_of(data)});
+  save_checkpoint(folder, trainer, nn::ByteTokenizer(), {"stories", {}, "", fingerprint_of(data)});
 }
 
 TEST_CASE("a run that is saved and goes on writes the bytes of one that never stopped") {
@@ -58,9 +58,9 @@ TEST_CASE("a run that is saved and goes on writes the bytes of one that never st
     const std::uint64_t fingerprint = fingerprint_of(data);
     Trainer trainer(decoder, data, settings);
     steps(trainer, 10);
-    save_checkpoint(folder / "ten", trainer, nn::ByteTokenizer(), {"stories", {}, fingerprint});
+    save_checkpoint(folder / "ten", trainer, nn::ByteTokenizer(), {"stories", {}, "", fingerprint});
     steps(trainer, 10);
-    save_checkpoint(folder / "straight", trainer, nn::ByteTokenizer(), {"stories", {}, fingerprint});
+    save_checkpoint(folder / "straight", trainer, nn::ByteTokenizer(), {"stories", {}, "", fingerprint});
   }
   nn::Model model = nn::load_model(folder / "ten");
   Windows data = windows();

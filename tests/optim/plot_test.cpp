@@ -65,3 +65,23 @@ TEST_CASE("without losses or without gnuplot there is no plot and no error") {
   CHECK(!std::filesystem::exists(path));
   CHECK(!plot_loss(falling(3), folder / "no/folder/loss.svg"));
 }
+
+TEST_CASE("several runs are drawn in one picture, as SVG or in the terminal's characters") {
+  const std::vector<PlottedRun> runs{{"one", falling(800)}, {"it's two", falling(60)}, {"empty", {}}};
+  const std::string script = runs_script(runs, {.svg = "runs.svg"}, {.floor = 1.47});
+  for (const char* part : {"$run0 << END", "$run0v << END", "$run1 << END", "title 'it''s two'", "floor 1.470"})
+    CHECK(script.find(part) != std::string::npos);
+  CHECK(script.find("$run2") == std::string::npos);
+  CHECK(runs_script(runs, {.columns = 60, .lines = 20}).find("set terminal dumb noenhanced size 60,20") != std::string::npos);
+  if (!has_gnuplot()) {
+    MESSAGE("skipped: gnuplot is not installed");
+    return;
+  }
+  const TemporaryFolder folder;
+  REQUIRE(plot_runs(runs, {.svg = folder / "runs.svg"}));
+  std::ifstream stream(folder / "runs.svg");
+  const std::string svg{std::istreambuf_iterator<char>(stream), {}};
+  CHECK(svg.find("it's two, validation") != std::string::npos);
+  CHECK(plot_runs(runs, {}, {.floor = 1.47}));
+  CHECK_FALSE(plot_runs({{"empty", {}}}, {}));
+}

@@ -67,3 +67,32 @@ TEST_CASE("a schedule refuses settings that cannot work") {
       Schedule({.warmup_steps = 11, .decay_steps = 10}),
       "schedule: a warm-up of 11 steps does not end before the decay at step 10; shorten it", ShapeError);
 }
+
+TEST_CASE("every kind begins above 0, climbs to the peak, never rises again, and all but the constant one end at the floor") {
+  for (const char* word : {"cosine", "linear", "constant", "stable"}) {
+    CAPTURE(word);
+    ScheduleKind kind{};
+    from_word(word, kind);
+    CHECK(word_of(kind) == word);
+    const Schedule schedule({.kind = kind, .peak = 1e-3, .floor = 1e-4, .warmup_steps = 10, .decay_steps = 100});
+    CHECK(schedule.rate(0) > 0);
+    CHECK(schedule.rate(10) == doctest::Approx(1e-3));
+    for (std::uint64_t step = 0; step < 10; ++step) CHECK(schedule.rate(step) < schedule.rate(step + 1));
+    for (std::uint64_t step = 10; step < 120; ++step) {
+      CHECK(schedule.rate(step) >= schedule.rate(step + 1));
+      CHECK(schedule.rate(step) - schedule.rate(step + 1) < 0.06 * 1e-3);  // no jump
+    }
+    CHECK(schedule.rate(100) == (kind == ScheduleKind::constant ? 1e-3 : 1e-4));
+  }
+  ScheduleKind kind{};
+  CHECK_THROWS_WITH_AS(from_word("step", kind), "schedule: there is no step; there are cosine, linear, constant, stable", ShapeError);
+}
+
+TEST_CASE("the linear rate is halfway down in the middle, and the stable one falls only in its last part") {
+  CHECK(Schedule({.kind = ScheduleKind::linear, .peak = 1, .floor = 0, .warmup_steps = 0, .decay_steps = 100}).rate(50) == 0.5);
+  const Schedule stable({.kind = ScheduleKind::stable, .peak = 1, .floor = 0, .warmup_steps = 10, .decay_steps = 100, .decay_fraction = 0.2});
+  CHECK(stable.rate(80) == 1);
+  CHECK(stable.rate(81) < 1);
+  CHECK(stable.rate(90) == doctest::Approx(0.5));
+  CHECK_THROWS_AS(Schedule({.decay_fraction = 0}), ShapeError);
+}

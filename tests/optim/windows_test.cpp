@@ -6,6 +6,7 @@
 #include <set>
 
 #include "autograd/error.h"
+#include "autograd/ops/cross_entropy.h"
 
 using namespace gradus;
 using namespace gradus::optim;
@@ -39,17 +40,22 @@ TEST_CASE("every place of the training part is drawn, and none of the validation
 
 TEST_CASE("validation windows follow each other, and every token but the first is a target once") {
   const Windows windows(counting(100), 4, 0.22, 1);
-  CHECK(windows.training_tokens().size() == 78);
-  CHECK(windows.validation_tokens().size() == 22);
-  REQUIRE(windows.validation_rows() == 5);
+  CHECK(windows.training_tokens() == 78);
+  CHECK(windows.validation_tokens() == 22);
+  REQUIRE(windows.validation_rows() == 6);
   int next = 79;
-  for (std::size_t first = 0; first < 5; first += 2) {
+  for (std::size_t first = 0; first < 6; first += 2) {
     const Batch batch = windows.validation(first, 2);
-    CHECK(batch.rows == (first == 4 ? 1 : 2));
-    for (int target : batch.targets) CHECK(target == next++);
+    CHECK(batch.rows == 2);
+    CHECK(batch.inputs.size() == 8);
+    for (int target : batch.targets)
+      if (next < 100) CHECK(target == next++);
+      else CHECK(target == ignore_index);  // the last window is short
   }
-  CHECK(next == 99);
-  CHECK(windows.validation(5, 2).rows == 0);
+  CHECK(next == 100);
+  CHECK(windows.validation(5, 2).rows == 1);
+  CHECK(windows.validation(5, 2).counted() == 1);
+  CHECK(windows.validation(6, 2).rows == 0);
   CHECK(Windows(counting(5), 4, 0, 1).validation_rows() == 0);
 }
 
@@ -76,7 +82,7 @@ TEST_CASE("a text shorter than one window is refused with both numbers") {
                        "target more; use more text or a shorter context",
                        ShapeError);
   CHECK(Windows(counting(65), 64, 0, 1).training(2).inputs.size() == 128);
-  CHECK_THROWS_WITH_AS(Windows({}, 64, 0, 1),
+  CHECK_THROWS_WITH_AS(Windows(std::vector<int>{}, 64, 0, 1),
                        "windows: the training part is shorter than one window: 0 < 65 tokens, a context of 64 and one "
                        "target more; use more text or a shorter context",
                        ShapeError);
