@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "autograd/error.h"
+#include "nn/llama2c_layout.h"
 
 namespace gradus::nn {
 
@@ -111,7 +112,12 @@ static void read_into(std::istream& stream, Tensor& tensor) {
   }
 }
 
-Decoder read_llama2c(const Path& path) {
+static void read_table(std::istream& stream, std::vector<float>& table, std::size_t count) {
+  table.resize(count);
+  stream.read(reinterpret_cast<char*>(table.data()), static_cast<std::streamsize>(count * sizeof(float)));
+}
+
+Decoder read_llama2c(const Path& path, Llama2cTables* tables) {
   std::error_code error;
   const std::uint64_t size = std::filesystem::file_size(path, error);
   expect<FileError>(!error, "{}: expected a llama2.c checkpoint, found: {}", path.string(), error.message());
@@ -120,25 +126,12 @@ Decoder read_llama2c(const Path& path) {
   check_size(path, config, size);
 
   Decoder decoder(config);
-  const auto of_each_layer = [&](auto&& tensor_of) {
-    for (Block& layer : decoder.layers) read_into(stream, tensor_of(layer));
-  };
-  read_into(stream, decoder.embedding.weight);
-  of_each_layer([](Block& layer) -> Tensor& { return layer.attention_norm.gain; });
-  of_each_layer([](Block& layer) -> Tensor& { return layer.attention.query.weight; });
-  of_each_layer([](Block& layer) -> Tensor& { return layer.attention.key.weight; });
-  of_each_layer([](Block& layer) -> Tensor& { return layer.attention.value.weight; });
-  of_each_layer([](Block& layer) -> Tensor& { return layer.attention.output.weight; });
-  of_each_layer([](Block& layer) -> Tensor& { return layer.feed_forward_norm.gain; });
-  of_each_layer([](Block& layer) -> Tensor& { return layer.feed_forward.gate.weight; });
-  of_each_layer([](Block& layer) -> Tensor& { return layer.feed_forward.down.weight; });
-  of_each_layer([](Block& layer) -> Tensor& { return layer.feed_forward.up.weight; });
-  read_into(stream, decoder.norm.gain);
-  if (!config.tied_head) {
-    const std::uint64_t tables = config.context_length * config.resolved_head_dim() * sizeof(float);
-    stream.seekg(static_cast<std::streamoff>(tables), std::ios::cur);  // the angles follow from theta
-    read_into(stream, decoder.head.weight);
-  }
+  for_each_before_tables(decoder, [&](Tensor& tensor) { read_into(stream, tensor); });
+  Llama2cTables unused;
+  const std::size_t numbers = config.context_length * config.resolved_head_dim() / 2;
+  for (std::vector<float> Llama2cTables::*table : {&Llama2cTables::cosine, &Llama2cTables::sine})
+    read_table(stream, (tables != nullptr ? *tables : unused).*table, numbers);
+  if (!config.tied_head) read_into(stream, decoder.head.weight);
   expect<FileError>(stream.good(), "{}: expected {} bytes, found that they can no longer be read; was the file changed "
                     "meanwhile?", path.string(), size);
   return decoder;

@@ -10,9 +10,12 @@
 #include <unistd.h>
 #endif
 
+#include "chapters/gradus/audit.h"
+#include "chapters/gradus/chat.h"
 #include "chapters/gradus/generate.h"
 #include "chapters/gradus/info.h"
 #include "chapters/gradus/plot.h"
+#include "chapters/gradus/tokenize.h"
 #include "chapters/gradus/train.h"
 
 using namespace gradus::tool;
@@ -24,11 +27,14 @@ static void add_train(CLI::App& app, TrainOptions& o) {
   sub.add_option("--text", o.texts, "Text files to learn from: .txt, .jsonl, or folders of them; without it, the project's own stories");
   sub.add_option("--separator", o.separator, "A line that ends a document, as in <|endoftext|>; without it, a .txt file is one");
   sub.add_flag("--documents", o.documents, "A document a row, padded, instead of windows over all of them");
+  sub.add_option("--data", o.conversations, "Conversations to learn the answers of: .jsonl files");
+  sub.add_option("--template", o.chat_template, "How a conversation is written; default: the model's own")
+      ->check(CLI::IsMember({"chatml", "llama2", "plain"}));
   sub.add_option("--preset", o.preset, "Model and training settings by name: see `gradus info`; default: stories");
   sub.add_option("--out", o.out, "The folder of a new run");
   sub.add_option("--resume", o.resume, "The folder of a run that goes on where its latest checkpoint stands");
   sub.add_option("--init", o.init, "A model to begin with, instead of random weights");
-  sub.add_option("--tokenizer", o.tokenizer, "What a token is; default: bytes")->check(CLI::IsMember({"bytes", "chars"}));
+  sub.add_option("--tokenizer", o.tokenizer, "bytes, chars, or a tokenizer's file or folder; default: bytes");
   sub.add_option("--steps", o.steps, "Optimizer steps; default: the preset's")->check(CLI::Range(std::size_t{1}, most));
   sub.add_option("--batch", o.batch, "Rows that go through the decoder together; default: the preset's")
       ->check(CLI::Range(std::size_t{1}, std::size_t{65536}));
@@ -129,6 +135,70 @@ static void add_plot(CLI::App& app, PlotOptions& o) {
   sub.callback([&] { plot(o); });
 }
 
+static void add_audit(CLI::App& app, AuditOptions& o) {
+  CLI::App& sub = *app.add_subcommand("audit", "Show the tokens and targets that training would take, and which count");
+  sub.add_option("--text", o.data.texts, "As for train");
+  sub.add_option("--separator", o.data.separator, "As for train");
+  sub.add_flag("--documents", o.data.documents, "As for train");
+  sub.add_option("--data", o.data.conversations, "As for train");
+  sub.add_option("--template", o.data.chat_template, "As for train")->check(CLI::IsMember({"chatml", "llama2", "plain"}));
+  sub.add_option("--init", o.data.init, "The model whose tokenizer and template are used");
+  sub.add_option("--tokenizer", o.data.tokenizer, "As for train");
+  sub.add_option("--context", o.data.context, "As for train")->check(CLI::Range(std::size_t{1}, std::size_t{1} << 20));
+  sub.add_option("--seed", o.data.seed, "As for train");
+  sub.add_option("--rows", o.rows, "How many rows are shown")->check(CLI::Range(std::size_t{0}, most))->capture_default_str();
+  sub.callback([&] { audit(o); });
+}
+
+static void add_chat(CLI::App& app, ChatOptions& o) {
+  CLI::App& sub = *app.add_subcommand("chat", "Talk to a model: a line on standard input is a message");
+  sub.add_option("--model", o.model, "A model with a chat template")->required();
+  sub.add_option("--template", o.chat_template, "Instead of the model's own")->check(CLI::IsMember({"chatml", "llama2", "plain"}));
+  sub.add_option("--system", o.system, "What the model is told before the conversation");
+  sub.add_option("--tokens", o.tokens, "Of an answer, at most")->check(CLI::Range(std::size_t{1}, most))->capture_default_str();
+  sub.add_option("--temperature", o.sampler.temperature, "0: always the likeliest token")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str();
+  sub.add_option("--top-k", o.sampler.top_k, "Only the k likeliest tokens; 0: all")->check(CLI::Range(std::size_t{0}, most));
+  sub.add_option("--top-p", o.sampler.top_p, "Only the likeliest tokens that together reach probability p; 1: all")
+      ->check(CLI::Range(0.0, 1.0));
+  sub.add_option("--min-p", o.sampler.min_p, "Only tokens at least this fraction as likely as the likeliest; 0: all")
+      ->check(CLI::Range(0.0, 1.0));
+  sub.add_option("--repetition-penalty", o.sampler.repetition_penalty, "Above 1, what was written becomes less likely; 1: off")
+      ->check(CLI::Range(1e-6, 1e6));
+  sub.add_option("--seed", o.seed, "The same seed gives the same answers")->capture_default_str();
+  sub.add_option("--threads", o.threads, "0: as many as there are cores")->check(CLI::Range(std::size_t{0}, std::size_t{1024}));
+  sub.callback([&] { chat(o); });
+}
+
+static void add_tokenize(CLI::App& app, TokenizeOptions& o) {
+  CLI::App& group = *app.add_subcommand("tokenize", "Learn a tokenizer, or see what one makes of a text");
+  group.require_subcommand(1);
+  CLI::App& train = *group.add_subcommand("train", "Learn the merges of a byte-level tokenizer from text");
+  train.add_option("--text", o.texts, "Text files to learn from")->required();
+  train.add_option("--vocab", o.vocab, "Tokens: 256 bytes, the merges, the special ones")
+      ->check(CLI::Range(std::size_t{256}, std::size_t{1} << 24))
+      ->required();
+  train.add_option("--pattern", o.pattern, "How a text is cut into words, which no token crosses")
+      ->check(CLI::IsMember({"gpt2", "llama3", "qwen2", "none"}))
+      ->capture_default_str();
+  train.add_option("--special", o.specials, "Special tokens, as in \"<|endoftext|>\", which ends a text");
+  train.add_option("--out", o.out, "The file that it goes to, a tokenizer.json")->required();
+  train.callback([&] { tokenize_train(o); });
+
+  const auto add = [&](const char* name, const char* what, void (*run)(const TokenizeOptions&), bool reads_text) {
+    CLI::App& sub = *group.add_subcommand(name, what);
+    sub.add_option("--tokenizer", o.tokenizer,
+                   "A tokenizer.json, vocab.json or tokenizer.bin, a folder with one, or the word bytes")
+        ->capture_default_str();
+    if (reads_text) sub.add_flag("--allow-special", o.allow_special, "A text that spells a special token becomes that token");
+    sub.callback([&o, run] { run(o); });
+  };
+  add("encode", "Text on standard input, ids on standard output", tokenize_encode, true);
+  add("decode", "Ids on standard input, exactly their text on standard output", tokenize_decode, false);
+  add("inspect", "Text on standard input; a line for each token: its id, the token, its bytes", tokenize_inspect, true);
+}
+
 // How many letters must be put in, taken out or exchanged to turn one word into the other.
 static std::size_t distance(const std::string& a, const std::string& b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -146,13 +216,13 @@ static std::size_t distance(const std::string& a, const std::string& b) {
 
 // " Did you mean --rate?" for the nearest flag of the subcommand in use, if one is near.
 static std::string suggestion(const CLI::App& app, const std::vector<std::string>& words) {
-  const auto used = app.get_subcommands();
-  const CLI::App& sub = used.empty() ? app : *used.front();
+  const CLI::App* sub = &app;
+  while (!sub->get_subcommands().empty()) sub = sub->get_subcommands().front();
   for (const std::string& word : words) {
     const std::string flag = word.substr(0, word.find('='));
     if (!flag.starts_with("--")) continue;
     std::string nearest;
-    for (const CLI::Option* option : sub.get_options())
+    for (const CLI::Option* option : sub->get_options())
       if (const std::string name = option->get_name(); nearest.empty() || distance(flag, name) < distance(flag, nearest))
         nearest = name;
     if (nearest != flag && distance(flag, nearest) <= 3) return " Did you mean " + nearest + "?";
@@ -178,10 +248,16 @@ int main(int count, char** words) {
   GenerateOptions generate_options;
   InfoOptions info_options;
   PlotOptions plot_options;
+  AuditOptions audit_options;
+  ChatOptions chat_options;
   add_train(app, train_options);
   add_generate(app, generate_options);
   add_info(app, info_options);
   add_plot(app, plot_options);
+  add_audit(app, audit_options);
+  add_chat(app, chat_options);
+  TokenizeOptions tokenize_options;
+  add_tokenize(app, tokenize_options);
   try {
     app.parse(count, words);
     return 0;

@@ -13,7 +13,4 @@ namespace gradus::tool {
 // Among equals the lowest ids come first.
 std::string next_token_table(std::span<const double> probabilities, std::size_t count, const nn::Tokenizer& tokenizer);
 
-// A text on one line: control characters and bytes that are no UTF-8 as \n, \t, \xE6 …
-std::string escaped(std::string_view text);
-
 }  // namespace gradus::tool

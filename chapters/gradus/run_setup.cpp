@@ -6,8 +6,11 @@
 #include <set>
 
 #include "autograd/error.h"
-#include "nn/text/byte_tokenizer.h"
 #include "nn/text/char_tokenizer.h"
+#include "nn/text/chat_template.h"
+#include "nn/text/read_tokenizer.h"
+#include "optim/audit.h"
+#include "optim/conversations.h"
 #include "optim/corpus.h"
 #include "optim/presets.h"
 #include "optim/rows.h"
@@ -34,6 +37,7 @@ static double validation_fraction_of(double bytes) { return std::min(0.1, valida
 
 // All characters of the corpus.
 static nn::CharTokenizer characters_of(const optim::DataSource& source) {
+  expect(source.kind != "chat", "train: the characters of conversations are not collected; use --tokenizer bytes, or --init with a model");
   if (source.kind == "stories") return nn::CharTokenizer::of_text(optim::story_corpus(story_seed, story_bytes).text);
   std::set<std::string> all;
   optim::for_each_piece(corpus_of(source), [&](std::string_view text, bool) {
@@ -45,7 +49,7 @@ static nn::CharTokenizer characters_of(const optim::DataSource& source) {
 
 static std::unique_ptr<nn::Tokenizer> tokenizer_of(const std::string& name, const optim::DataSource& source) {
   if (name == "chars") return std::make_unique<nn::CharTokenizer>(characters_of(source));
-  return std::make_unique<nn::ByteTokenizer>();
+  return nn::read_tokenizer(name);
 }
 
 static optim::TrainerOptions with_flags(optim::TrainerOptions settings, const TrainOptions& options) {
@@ -63,6 +67,7 @@ static optim::TrainerOptions with_flags(optim::TrainerOptions settings, const Tr
 
 static nn::Config with_flags(nn::Config config, const TrainOptions& options) {
   config.context_length = options.context.value_or(config.context_length);
+  config.chat_template = options.chat_template.value_or(config.chat_template);
   if (options.attention) config.attention = nn::attention_kind(*options.attention);
   config.validate();
   return config;
@@ -82,6 +87,19 @@ static std::shared_ptr<const optim::TokenSource> tokens_in_file(const optim::Cor
   return std::make_shared<optim::TokenFile>(path, tokenizer);
 }
 
+static std::unique_ptr<optim::Data> conversations(const std::vector<std::filesystem::path>& paths, const nn::Model& model,
+                                                  double fraction, std::uint64_t seed) {
+  nn::ChatTemplate kind{};
+  nn::from_word(model.decoder.config.chat_template, kind);
+  const std::size_t context = model.decoder.config.context_length;
+  optim::ConversationRows chat = optim::conversation_rows(paths, kind, *model.tokenizer, context, fraction, seed);
+  if (chat.cut > 0)
+    std::fprintf(stderr, "%s\n", message("{} conversations are longer than a context of {}: {} lose their end, {} have no answer that fits "
+                                         "and are left out", chat.cut, context, chat.cut - chat.left_out, chat.left_out).c_str());
+  optim::expect_supervision(chat.rows, nn::end_of_answer(kind, *model.tokenizer));
+  return std::make_unique<optim::Rows>(std::move(chat.rows));
+}
+
 // The rows, the same for a new run and for one that goes on.
 static std::unique_ptr<optim::Data> data_of(const optim::DataSource& source, const nn::Model& model, std::uint64_t seed,
                                             const std::filesystem::path& out) {
@@ -93,8 +111,12 @@ static std::unique_ptr<optim::Data> data_of(const optim::DataSource& source, con
   const optim::Corpus corpus = corpus_of(source);
   const std::uint64_t bytes = optim::bytes_of(corpus);
   const double fraction = validation_fraction_of(static_cast<double>(bytes));
-  if (source.kind == "documents")
-    return std::make_unique<optim::Rows>(optim::document_rows(corpus, tokenizer, context, fraction, seed));
+  if (source.kind == "chat") return conversations(corpus.paths, model, fraction, seed);
+  if (source.kind == "documents") {
+    optim::Rows rows = optim::document_rows(corpus, tokenizer, context, fraction, seed);
+    if (const std::optional<int> end = tokenizer.end_token()) optim::expect_supervision(rows, *end);
+    return std::make_unique<optim::Rows>(std::move(rows));
+  }
   if (bytes > memory_bytes)
     return std::make_unique<optim::Windows>(tokens_in_file(corpus, tokenizer, out), context, fraction, seed);
   return std::make_unique<optim::Windows>(optim::encode(corpus, tokenizer), context, fraction, seed);
@@ -125,10 +147,16 @@ static nn::Model given_model(const TrainOptions& options) {
   return model;
 }
 
+static optim::DataSource source_of(const TrainOptions& options) {
+  expect(options.texts.empty() || options.conversations.empty(), "train: learn from --text or from the conversations of --data, not both");
+  if (!options.conversations.empty()) return {"chat", options.conversations, ""};
+  if (options.texts.empty()) return {"stories", {}, ""};
+  return {options.documents ? "documents" : "text", options.texts, options.separator};
+}
+
 RunSetup new_run(const TrainOptions& options) {
   const std::uint64_t seed = options.seed.value_or(default_seed);
-  optim::DataSource source{options.texts.empty() ? "stories" : options.documents ? "documents" : "text", options.texts,
-                           options.separator};
+  optim::DataSource source = source_of(options);
   nn::Model model = options.init.empty() ? new_model(options, source, seed) : given_model(options);
   std::filesystem::remove(std::filesystem::path(options.out) / token_file);  // of a run that never began
   std::unique_ptr<optim::Data> data = data_of(source, model, seed, options.out);
@@ -192,7 +220,7 @@ RunSetup resumed_run(const TrainOptions& options, const std::filesystem::path& c
   if (const std::string changed = differences(settings, run.options); !changed.empty())
     std::fprintf(stderr, "changed from step %llu on:%s\n", static_cast<unsigned long long>(run.state.step), changed.c_str());
   optim::DataSource source = run.source;
-  if (!options.texts.empty()) source.paths = options.texts;  // they may have moved; other texts are noticed
+  if (!source_of(options).paths.empty()) source.paths = source_of(options).paths;  // they may have moved; other texts are noticed
   std::unique_ptr<optim::Data> data = data_of(source, model, run.options.seed, checkpoint.parent_path());
   const std::optional<double> floor = floor_of(source, *model.tokenizer);
   return {.model = std::move(model), .data = std::move(data), .source = std::move(source), .settings = settings, .floor = floor};

@@ -13,6 +13,8 @@ struct TrainOptions {
   std::vector<std::string> texts;         // files and folders; none: the project's own stories
   std::string separator;                  // a line that ends a document; empty: a text file is one
   bool documents = false;                 // one document a row, padded, instead of windows over all of them
+  std::vector<std::string> conversations;  // .jsonl files, instead of texts: the answers in them are learnt
+  std::optional<std::string> chat_template;  // of the conversations; none: the model's own
   std::string out;                        // the run's folder, of a new run
   std::string resume;                     // the run's folder, of one that is to go on
   std::string init;                       // a model whose weights a new run begins with

@@ -107,7 +107,8 @@ static ChatTokens llama2(const Tokenizer& tokenizer, std::span<const Message> me
   bool users_turn = true;
   for (std::size_t i = 0; i < messages.size(); ++i) {
     const auto& [role, content] = messages[i];
-    for (const char* taken : {"[INST]", "[/INST]", "<<SYS>>", "<</SYS>>"}) expect_without(ChatTemplate::llama2, messages[i], i, taken);
+    for (const char* taken : {"[INST]", "[/INST]", "<<SYS>>", "<</SYS>>"})
+      if (role != "assistant") expect_without(ChatTemplate::llama2, messages[i], i, taken);
     if (role == "system") {
       system = "<<SYS>>\n" + content + "\n<</SYS>>\n\n";
       continue;
@@ -118,7 +119,7 @@ static ChatTokens llama2(const Tokenizer& tokenizer, std::span<const Message> me
       writer.token(begin);
       writer.text("[INST] " + std::exchange(system, "") + content + " [/INST]");
     } else {
-      writer.text(" " + content, true);
+      writer.text(" " + content + " ", true);
       writer.token(end, true);
     }
     users_turn = !users_turn;
@@ -155,9 +156,9 @@ ChatTokens chat_tokens(ChatTemplate kind, const Tokenizer& tokenizer, std::span<
 ChatTemplate recognise_chat_template(std::string_view jinja) {
   const auto has = [&](std::string_view text) { return jinja.find(text) != std::string_view::npos; };
   if (has("<|im_start|>") && has("<|im_end|>")) return ChatTemplate::chatml;
-  if (has("[INST]") && has("[/INST]")) return ChatTemplate::llama2;
-  throw ShapeError(message("chat template: this one is neither chatml (<|im_start|>, <|im_end|>) nor llama2 ([INST], [/INST]), and "
-                           "templates are not run as programs; it begins with {}", jinja.substr(0, 60)));
+  if (has("[INST]") && has("[/INST]") && has("<<SYS>>")) return ChatTemplate::llama2;
+  throw ShapeError(message("chat template: this one is neither chatml (<|im_start|>, <|im_end|>) nor llama2 ([INST], [/INST], "
+                           "<<SYS>>), and templates are not run as programs; it begins with {}", jinja.substr(0, 60)));
 }
 
 }  // namespace gradus::nn

@@ -5,10 +5,11 @@
 #include <cstdint>
 #include <fstream>
 #include <limits>
-#include <queue>
 #include <utility>
 
 #include "autograd/error.h"
+#include "nn/atomic_file.h"
+#include "nn/text/merge.h"
 
 namespace gradus::nn {
 
@@ -44,7 +45,7 @@ Llama2cTokenizer::Llama2cTokenizer(const Path& path, std::size_t vocab_size) {
   expect<FileError>(size >= 4 + 8 * vocab_size, "{}: expected {} pieces, for which {} bytes are the least, found {}; "
                     "does the tokenizer belong to this model?", file, vocab_size, 4 + 8 * vocab_size, size);
 
-  const auto longest = read_number<std::uint32_t>(stream);
+  longest_ = read_number<std::uint32_t>(stream);
   std::uint64_t position = 4;
   byte_ids_.fill(-1);
   for (std::size_t id = 0; id < vocab_size; ++id) {
@@ -54,8 +55,8 @@ Llama2cTokenizer::Llama2cTokenizer(const Path& path, std::size_t vocab_size) {
     const auto length = read_number<std::uint32_t>(stream);
     position += 8;
     expect<FileError>(std::isfinite(score), "{}: piece {}: expected a finite score, found {}", file, id, score);
-    expect<FileError>(length <= longest && length <= size - position, "{}: piece {}: expected at most {} bytes, found "
-                      "a length of {} with {} bytes left; was the file cut off?", file, id, longest, length,
+    expect<FileError>(length <= longest_ && length <= size - position, "{}: piece {}: expected at most {} bytes, found "
+                      "a length of {} with {} bytes left; was the file cut off?", file, id, longest_, length,
                       size - position);
     std::string text(length, '\0');
     stream.read(text.data(), length);
@@ -70,6 +71,18 @@ Llama2cTokenizer::Llama2cTokenizer(const Path& path, std::size_t vocab_size) {
   }
   expect<FileError>(position == size, "{}: expected the end after {} pieces, found {} more bytes; does the tokenizer "
                     "belong to this model?", file, vocab_size, size - position);
+}
+
+void Llama2cTokenizer::write(const Path& path) const {
+  AtomicFile file(path);
+  file.write(&longest_, sizeof longest_);
+  for (const Piece& piece : pieces_) {
+    const auto length = static_cast<std::uint32_t>(piece.text.size());
+    file.write(&piece.score, sizeof piece.score);
+    file.write(&length, sizeof length);
+    file.write(piece.text.data(), length);
+  }
+  file.commit();
 }
 
 int Llama2cTokenizer::id_of(const std::string& text) const {
@@ -106,46 +119,11 @@ std::vector<int> Llama2cTokenizer::encode(std::string_view text, Specials) const
   return merged(std::move(ids));
 }
 
-// A queue of all pairs that could be merged, the best in front. A merge makes at most two new pairs, and leaves behind
-// pairs that no longer exist: whoever takes one from the queue sees that its ids have changed.
 std::vector<int> Llama2cTokenizer::merged(std::vector<int> ids) const {
-  struct Pair {
-    float score;
-    std::size_t left, right;  // places in ids
-    int left_id, right_id, merged_id;
-    bool operator<(const Pair& other) const {
-      return score != other.score ? score < other.score : left > other.left;
-    }
-  };
-  constexpr int gone = -1;
-  const std::size_t end = ids.size();
-  std::vector<std::size_t> before(end), after(end);
-  std::priority_queue<Pair> pairs;
-  const auto consider = [&](std::size_t left, std::size_t right) {
-    const int id = id_of(pieces_[ids[left]].text + pieces_[ids[right]].text);
-    if (id >= 0) pairs.push({pieces_[id].score, left, right, ids[left], ids[right], id});
-  };
-  for (std::size_t i = 0; i < end; ++i) {
-    before[i] = i - 1;  // never used for the first
-    after[i] = i + 1;
-    if (i > 0) consider(i - 1, i);
-  }
-
-  while (!pairs.empty()) {
-    const auto [score, left, right, left_id, right_id, merged_id] = pairs.top();
-    pairs.pop();
-    if (ids[left] != left_id || ids[right] != right_id || after[left] != right) continue;
-    ids[left] = merged_id;
-    ids[right] = gone;
-    after[left] = after[right];
-    if (after[left] < end) {
-      before[after[left]] = left;
-      consider(left, after[left]);
-    }
-    if (left > 0) consider(before[left], left);
-  }
-  std::erase(ids, gone);
-  return ids;
+  return merge_neighbours(std::move(ids), [&](int left, int right) -> std::optional<Merge> {
+    const int id = id_of(pieces_[left].text + pieces_[right].text);
+    return id < 0 ? std::nullopt : std::optional(Merge{-static_cast<double>(pieces_[id].score), id});
+  });
 }
 
 std::string Llama2cTokenizer::decode(std::span<const int> ids) const {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <filesystem>
 #include <unordered_map>
 
@@ -21,6 +22,9 @@ class Llama2cTokenizer : public Tokenizer {
   // Errors: FileError with the path, what was expected and what was found; a file that has not exactly `vocab_size`
   // pieces is refused.
   Llama2cTokenizer(const std::filesystem::path& path, std::size_t vocab_size);
+
+  // Writes the file that it was read from, byte for byte. Errors: FileError for whatever the system says.
+  void write(const std::filesystem::path& path) const;
 
   // The begin token, the piece " ", and the text's characters, neighbours merged as long as two spell a piece: those
   // of the highest score first, the leftmost among equals. A character that is no piece becomes its bytes.
@@ -45,6 +49,7 @@ class Llama2cTokenizer : public Tokenizer {
   void append_character(std::vector<int>& ids, std::string_view character, std::size_t offset) const;
   std::vector<int> merged(std::vector<int> ids) const;
 
+  std::uint32_t longest_;  // what the file says of its pieces
   std::vector<Piece> pieces_;
   std::unordered_map<std::string, int> ids_;  // the lowest id of each spelling
   std::array<int, 256> byte_ids_;             // −1 where there is none

@@ -5,22 +5,12 @@
 #include "autograd/error.h"
 #include "nn/text/byte_tokenizer.h"
 #include "nn/text/char_tokenizer.h"
+#include "nn/text/huggingface_tokenizer.h"
+#include "nn/text/tokenizer_json.h"
 
 namespace gradus::nn {
 
 using Json = nlohmann::json;
-
-static Json parse_object(std::string_view text, std::string_view path) {
-  Json file;
-  try {
-    file = Json::parse(text);
-  } catch (const Json::parse_error& error) {
-    throw FileError(
-        message("{}: expected a tokenizer in JSON, found text that is not JSON at byte {}", path, error.byte));
-  }
-  expect<FileError>(file.is_object(), "{}: expected a tokenizer as a JSON object, found {}", path, file.type_name());
-  return file;
-}
 
 static std::vector<std::string> read_vocabulary(const Json& file, std::string_view path) {
   const auto list = file.find("vocabulary");
@@ -36,11 +26,21 @@ static std::vector<std::string> read_vocabulary(const Json& file, std::string_vi
   return vocabulary;
 }
 
+static std::unique_ptr<Tokenizer> read_bpe(const Json& file, std::string_view path) {
+  BpeModel model = read_huggingface_tokenizer(file, path);
+  try {
+    return std::make_unique<BpeTokenizer>(std::move(model));
+  } catch (const ShapeError& error) {
+    throw FileError(message("{}: expected a vocabulary and its merges, found a fault: {}", path, error.what()));
+  }
+}
+
 std::unique_ptr<Tokenizer> tokenizer_from_json(std::string_view text, std::string_view path) {
-  const Json file = parse_object(text, path);
+  const Json file = parse_tokenizer_json(text, path);
+  if (file.contains("model")) return read_bpe(file, path);
   const auto type = file.find("type");
-  expect<FileError>(type != file.end(), "{}: expected \"type\" to be \"bytes\" or \"chars\", found no such field",
-                    path);
+  expect<FileError>(type != file.end(), "{}: expected \"type\" to be \"bytes\" or \"chars\", or a \"model\" as "
+                    "Hugging Face's files have it, found neither", path);
   if (*type == "bytes") return std::make_unique<ByteTokenizer>();
   expect<FileError>(*type == "chars", "{}: expected \"type\" to be \"bytes\" or \"chars\", found {}", path,
                     type->dump());

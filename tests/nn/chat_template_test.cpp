@@ -54,7 +54,7 @@ TEST_CASE("a conversation is written as its template says, and the answers count
         "<|im_start|>user\n?<|im_end|>\n<|im_start|>assistant\n!<|im_end|>\n",
         "Hello!<|im_end|>!<|im_end|>");
   check(ChatTemplate::llama2, llama2,
-        "<s>[INST] <<SYS>>\nBe brief.\n<</SYS>>\n\nHi [/INST] Hello!</s><s>[INST] ? [/INST] !</s>", " Hello!</s> !</s>");
+        "<s>[INST] <<SYS>>\nBe brief.\n<</SYS>>\n\nHi [/INST] Hello! </s><s>[INST] ? [/INST] ! </s>", " Hello! </s> ! </s>");
   check(ChatTemplate::plain, ByteTokenizer(), "system: Be brief.\nuser: Hi\nassistant: Hello!\nuser: ?\nassistant: !\n", "Hello!\n!\n");
 }
 
@@ -103,7 +103,9 @@ TEST_CASE("templates have words, and a template in Jinja is recognised by its sp
   ChatTemplate kind{};
   CHECK_THROWS_WITH_AS(from_word("vicuna", kind), "chat template: there is no vicuna; there are none, chatml, llama2, plain", ShapeError);
   CHECK(recognise_chat_template("{% if … %}<|im_start|>{{ role }}<|im_end|>") == ChatTemplate::chatml);
-  CHECK(recognise_chat_template("{{ bos }}[INST] {{ content }} [/INST]") == ChatTemplate::llama2);
+  CHECK(recognise_chat_template("{{ bos }}[INST] <<SYS>>{{ system }}<</SYS>>{{ content }} [/INST]") == ChatTemplate::llama2);
+  // Mistral has the same brackets around other blanks, and no system message of this form.
+  CHECK_THROWS_AS(recognise_chat_template("{{ bos }}[INST] {{ content }} [/INST]"), ShapeError);
   CHECK_THROWS_WITH_AS(recognise_chat_template("{{ '### Human:' }}"), doctest::Contains("it begins with {{ '### Human:' }}"), ShapeError);
 
   const std::filesystem::path path = std::filesystem::path(GRADUS_SHARED_DIR) / "data/minimind-tokenizer/tokenizer_config.json";

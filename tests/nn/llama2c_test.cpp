@@ -15,6 +15,7 @@
 
 #include "autograd/error.h"
 #include "autograd/graph.h"
+#include "nn/hugging_face.h"
 #include "nn/text/generate.h"
 #include "nn/text/llama2c_tokenizer.h"
 #include "tests/nn/temporary_folder.h"
@@ -165,6 +166,63 @@ TEST_CASE("every number of a checkpoint goes where the format has it") {
   const Decoder tied = read_llama2c(folder.write("tied.bin", counting_checkpoint({4, 3, 1, 2, 1, 3, 5}, 118)));
   CHECK(tied.config.tied_head);
   CHECK(tied.head.weight.values().data() == tied.embedding.weight.values().data());
+}
+
+TEST_CASE("a checkpoint is written as it was read, byte for byte, tied or not") {
+  const TemporaryFolder folder;
+  for (const auto& [vocabulary, floats] : {std::pair{3, 118}, {-3, 130}}) {
+    const fs::path path = folder.write("x.bin", counting_checkpoint({4, 3, 1, 2, 1, vocabulary, 5}, floats));
+    Llama2cTables tables;
+    const Decoder decoder = read_llama2c(path, &tables);
+    CHECK(tables.cosine == std::vector<float>{108, 109, 110, 111, 112});
+    CHECK(tables.sine == std::vector<float>{113, 114, 115, 116, 117});
+    write_llama2c(folder / "y.bin", decoder, tables);
+    CHECK(bytes_of(folder / "y.bin") == bytes_of(path));
+  }
+  if (absent()) return;
+  Llama2cTables tables;
+  write_llama2c(folder / "y.bin", read_llama2c(stories / "stories260K.bin", &tables), tables);
+  CHECK(bytes_of(folder / "y.bin") == bytes_of(stories / "stories260K.bin"));
+  Llama2cTokenizer(stories / "tok512.bin", 512).write(folder / "t.bin");
+  CHECK(bytes_of(folder / "t.bin") == bytes_of(stories / "tok512.bin"));
+}
+
+TEST_CASE("the Hugging Face copy becomes llama2.c's file again, but for the rounding of its angles") {
+  if (absent()) return;
+  const TemporaryFolder folder;
+  write_llama2c(folder / "y.bin", read_hugging_face(stories / "hf"));
+  const std::string before = bytes_of(stories / "stories260K.bin"), after = bytes_of(folder / "y.bin");
+  REQUIRE(before.size() == after.size());
+  constexpr std::size_t tables = 1040156;
+  CHECK(before.substr(0, tables) == after.substr(0, tables));
+  std::vector<float> angles((before.size() - tables) / sizeof(float)), computed(angles.size());
+  std::memcpy(angles.data(), before.data() + tables, before.size() - tables);
+  std::memcpy(computed.data(), after.data() + tables, before.size() - tables);
+  for (std::size_t i = 0; i < angles.size(); ++i) REQUIRE(std::abs(angles[i] - computed[i]) < 3e-6f);
+}
+
+TEST_CASE("a model that llama2.c would compute otherwise is not written for it") {
+  const TemporaryFolder folder;
+  const auto refuses = [&](const Config& config, const std::string& what) {
+    CHECK_THROWS_WITH_AS(write_llama2c(folder / "x.bin", Decoder(config)),
+                         ("llama2.c: " + what + "; write it as a Hugging Face folder").c_str(), ShapeError);
+  };
+  const Config good{.vocab_size = 5, .width = 8, .n_layers = 1, .n_heads = 2, .n_kv_heads = 1, .hidden = 3};
+  CHECK_NOTHROW(write_llama2c(folder / "x.bin", Decoder(good)));
+  const auto with = [&](const auto& change) {
+    Config config = good;
+    change(config);
+    return config;
+  };
+  refuses(with([](Config& c) { c.rope_theta = 500; }), "rope_theta is 500, and every model of this format has 10000");
+  refuses(with([](Config& c) { c.norm_epsilon = 1e-6; }), "norm_epsilon is 1e-06, and every model of this format has 1e-05");
+  refuses(with([](Config& c) { c.attention_bias = true; }), "attention_bias is true, and every model of this format has none");
+  refuses(with([](Config& c) { c.query_key_norm = true; }), "query_key_norm is true, and every model of this format has none");
+  refuses(with([](Config& c) { c.head_dim = 6; }), "head_dim is 6, and every model of this format has width / n_heads");
+  refuses(with([](Config& c) { c.rope_scaling = {.kind = RopeScalingKind::linear, .factor = 2}; }),
+          "rope_scaling is linear, and every model of this format has none");
+  CHECK_THROWS_WITH_AS(write_llama2c(folder / "x.bin", Decoder(good), {{1}, {2}}), "llama2.c: the tables have 1 and 1 numbers, "
+                       "the model needs 128; they are another model's", ShapeError);
 }
 
 TEST_CASE("a checkpoint of any other length is refused, with both lengths") {

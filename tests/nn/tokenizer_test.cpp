@@ -91,7 +91,11 @@ TEST_CASE("a wrong tokenizer file is refused with its path, what was expected an
   check("", "t.json: expected a tokenizer in JSON, found text that is not JSON at byte 1");
   check("{\"type\": \"bytes\"", "t.json: expected a tokenizer in JSON, found text that is not JSON at byte 17");
   check("[]", "t.json: expected a tokenizer as a JSON object, found array");
-  check("{}", "t.json: expected \"type\" to be \"bytes\" or \"chars\", found no such field");
+  check("{}", "t.json: expected \"type\" to be \"bytes\" or \"chars\", or a \"model\" as Hugging Face's files have it, "
+              "found neither");
+  check("{\"type\": 1e999}", "t.json: expected a tokenizer in JSON, found a number that is too large");
+  check(("{\"type\": " + std::string(100000, '[')).c_str(),
+        "t.json: expected a tokenizer in JSON, found more than 32 levels of nesting");
   check("{\"type\": \"words\"}", "t.json: expected \"type\" to be \"bytes\" or \"chars\", found \"words\"");
   check("{\"type\": 7}", "t.json: expected \"type\" to be \"bytes\" or \"chars\", found 7");
   check("{\"type\": \"chars\"}", "t.json: expected \"vocabulary\", a list of characters, found no such field");

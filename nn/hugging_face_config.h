@@ -1,0 +1,30 @@
+// config.json of a Hugging Face folder: another project's names for the settings of a decoder.
+//
+// Four of its architectures are this decoder: LlamaForCausalLM and MistralForCausalLM as it is, Qwen2ForCausalLM with
+// biases on query, key and value, Qwen3ForCausalLM with normalised queries and keys.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "nn/config.h"
+#include "nn/safetensors.h"
+
+namespace gradus::nn {
+
+// The settings of a file's text; the path is for messages. Points are paired by halves.
+// Errors: FileError for text that is no config, another architecture, or a setting that would change the model's numbers
+// in a way that this decoder has not, naming it.
+Config config_from_hugging_face(std::string_view text, const std::string& path);
+Config read_hugging_face_config(const std::filesystem::path& path);
+
+// The ids of the tokens that begin and end a text; −1: there is none.
+struct TextEnds {
+  int begin = -1;
+  int end = -1;
+};
+// The other way. Errors: ShapeError for a decoder that none of the four architectures is.
+std::string config_to_hugging_face(const Config& config, const TextEnds& ends, FloatFormat format);
+
+}  // namespace gradus::nn

@@ -1,0 +1,57 @@
+#include "nn/text/byte_alphabet.h"
+
+#include <array>
+
+#include "nn/text/utf8.h"
+
+namespace gradus::nn {
+
+namespace {
+
+constexpr int first_stand_in = 256, end_of_alphabet = 256 + 68;
+
+struct Alphabet {
+  std::array<int, 256> character{};              // of each byte
+  std::array<int, end_of_alphabet> byte{};       // of each character; −1: none
+
+  constexpr Alphabet() {
+    byte.fill(-1);
+    int stand_in = first_stand_in;
+    for (int b = 0; b < 256; ++b) {
+      const bool printable = (b > 0x20 && b < 0x7F) || (b > 0xA0 && b != 0xAD);
+      character[b] = printable ? b : stand_in++;
+      byte[character[b]] = b;
+    }
+  }
+};
+
+constexpr Alphabet alphabet;
+
+}  // namespace
+
+std::string spell_bytes(std::string_view bytes) {
+  std::string spelling;
+  for (const char c : bytes) {
+    const int code = alphabet.character[static_cast<unsigned char>(c)];
+    if (code < 0x80) {
+      spelling += static_cast<char>(code);
+    } else {
+      spelling += static_cast<char>(0xC0 | code >> 6);
+      spelling += static_cast<char>(0x80 | (code & 0x3F));
+    }
+  }
+  return spelling;
+}
+
+std::optional<std::string> spelled_bytes(std::string_view spelling) {
+  std::string bytes;
+  while (!spelling.empty()) {
+    const FirstCharacter first = first_character(spelling);
+    if (first.state != Utf8::whole || first.code >= end_of_alphabet || alphabet.byte[first.code] < 0) return std::nullopt;
+    bytes += static_cast<char>(alphabet.byte[first.code]);
+    spelling.remove_prefix(first.length);
+  }
+  return bytes;
+}
+
+}  // namespace gradus::nn

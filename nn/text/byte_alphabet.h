@@ -1,0 +1,16 @@
+// Bytes spelled as printable characters, as byte-level vocabularies keep them in JSON: each printable character of
+// Latin-1 stands for its own byte, and the 68 other bytes, in ascending order, for U+0100, U+0101, … So a space is "Ġ"
+// and a line break "Ċ". Radford et al., "Language Models are Unsupervised Multitask Learners" (2019), code of GPT-2.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace gradus::nn {
+
+std::string spell_bytes(std::string_view bytes);
+// nullopt: a character stands for no byte, or the spelling is not UTF-8.
+std::optional<std::string> spelled_bytes(std::string_view spelling);
+
+}  // namespace gradus::nn
