@@ -14,7 +14,7 @@ namespace gradus::nn {
 
 using Path = std::filesystem::path;
 
-static constexpr std::string_view form_words[] = {"gradus", "hf", "llama2c"};
+static constexpr std::string_view form_words[] = {"gradus", "hf", "llama2c", "gpt2"};
 
 std::string_view word_of(ModelForm form) { return form_words[static_cast<std::size_t>(form)]; }
 
@@ -40,13 +40,20 @@ ModelForm form_of(const Path& path) {
   if (settings.has("format")) return ModelForm::gradus;
   expect<FileError>(settings.has("architectures"), "{}: expected \"format\": \"gradus\" or a Hugging Face model's "
                     "\"architectures\", found neither", config.string());
-  return ModelForm::hugging_face;
+  const bool is_gpt2 = settings.texts("architectures") == std::vector<std::string>{"GPT2LMHeadModel"};
+  return is_gpt2 ? ModelForm::gpt2 : ModelForm::hugging_face;
+}
+
+[[noreturn]] static void refuse_gpt2(const Path& path) {
+  throw FileError(message("{}: expected a decoder of the LLaMA family, found a GPT-2; nn/hugging_face_gpt2.h reads it, "
+                          "`gradus info` describes it", path.string()));
 }
 
 Config read_any_config(const Path& path) {
   switch (form_of(path)) {
     case ModelForm::gradus: return read_config(resolve_checkpoint(path) / "config.json");
     case ModelForm::hugging_face: return read_hugging_face_config(resolve_checkpoint(path) / "config.json");
+    case ModelForm::gpt2: refuse_gpt2(path);
     case ModelForm::llama2c: break;
   }
   return read_llama2c_config(path);
@@ -56,6 +63,7 @@ Decoder load_any_decoder(const Path& path) {
   switch (form_of(path)) {
     case ModelForm::gradus: return load_decoder(path);
     case ModelForm::hugging_face: return read_hugging_face(resolve_checkpoint(path));
+    case ModelForm::gpt2: refuse_gpt2(path);
     case ModelForm::llama2c: break;
   }
   return read_llama2c(path);

@@ -4,6 +4,8 @@
 //                            file `latest` names such a folder
 //   a Hugging Face folder    config.json with "architectures", model.safetensors or an index of several, tokenizer.json
 //   a llama2.c checkpoint    model.bin, version 0, and its tokenizer.bin
+//
+// A Hugging Face folder with a GPT-2 is recognised, but is no decoder: nn/hugging_face_gpt2.h reads it.
 #pragma once
 
 #include <filesystem>
@@ -14,10 +16,10 @@
 
 namespace gradus::nn {
 
-enum class ModelForm { gradus, hugging_face, llama2c };
+enum class ModelForm { gradus, hugging_face, llama2c, gpt2 };
 
-std::string_view word_of(ModelForm form);  // "gradus", "hf" or "llama2c"
-// Errors: no such word, listing those there are.
+std::string_view word_of(ModelForm form);  // "gradus", "hf", "llama2c" or "gpt2"
+// The form of a decoder. Errors: no such word, listing those there are.
 void from_word(std::string_view word, ModelForm& form);
 
 // What is at the path. Errors here and below: FileError with the path, what was expected and what was found.

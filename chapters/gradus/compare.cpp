@@ -66,7 +66,7 @@ static void compare_window(const nn::Decoder& a, const nn::Decoder& b, std::span
     const bool same = std::ranges::max_element(p) - p.begin() == std::ranges::max_element(q) - q.begin();
     parity.same += same;
     if (larger(parity.worst, worst) != parity.worst) parity = {worst, first + t, parity.same};
-    if (each) print(message("{:>8} {:>8} {:>12.3e}   {}", first + t, ids[t], worst, same ? "" : "another token is likeliest"));
+    if (each) print(message("{:>8} {:>8} {:>12.3e}{}", first + t, ids[t], worst, same ? "" : "   another token is likeliest"));
   }
 }
 

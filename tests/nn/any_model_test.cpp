@@ -78,6 +78,10 @@ TEST_CASE("what is no model is refused with what would be one") {
   folder.write("config.json", "{}");
   CHECK(refusal([&] { load_any(folder.path()); }) == at("config.json") + ": expected \"format\": \"gradus\" or a Hugging Face model's "
         "\"architectures\", found neither");
+  folder.write("config.json", R"({"architectures": ["GPT2LMHeadModel"]})");
+  CHECK(form_of(folder.path()) == ModelForm::gpt2);
+  CHECK(refusal([&] { load_any(folder.path(), "bytes"); }) == folder.path().string() + ": expected a decoder of the LLaMA family, found a "
+        "GPT-2; nn/hugging_face_gpt2.h reads it, `gradus info` describes it");
 }
 
 TEST_CASE("a checkpoint's tokenizer is taken from beside it only where there is one") {
