@@ -10,8 +10,8 @@
 #include "autograd/gemm.h"
 #include "autograd/parallel.h"
 #include "autograd/real.h"
+#include "nn/any_model.h"
 #include "nn/config.h"
-#include "nn/config_file.h"
 #include "nn/gpt2.h"
 
 namespace gradus::tool {
@@ -121,7 +121,7 @@ void info(const InfoOptions& options) {
   else if (!options.preset.empty())
     describe_decoder(nn::find_preset(options.preset).config);
   else
-    describe_decoder(nn::read_config(std::filesystem::path(options.model) / "config.json"));
+    describe_decoder(nn::read_any_config(options.model));
 }
 
 }  // namespace gradus::tool
