@@ -91,7 +91,8 @@ class Reader {
       if (normalised && !token.special) expect_off(entry, "normalized");
       const auto [place, fresh] = ids_.emplace(token.text, token.id);
       expect<FileError>(place->second == token.id,
-                        "{}: expected the added token {} to have the id {} that it has in the vocabulary, found {}", path_, json_string(token.text), place->second, token.id);
+                        "{}: expected the added token {} to have the id {} that it has in the vocabulary, found {}", path_,
+                        json_string(token.text), place->second, token.id);
       if (flag(entry, "end", false)) model_.end = token.id;
       model_.added.push_back(std::move(token));
     }
