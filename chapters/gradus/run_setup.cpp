@@ -6,6 +6,7 @@
 #include <set>
 
 #include "autograd/error.h"
+#include "nn/any_model.h"
 #include "nn/text/char_tokenizer.h"
 #include "nn/text/chat_template.h"
 #include "nn/text/read_tokenizer.h"
@@ -141,7 +142,7 @@ static nn::Model new_model(const TrainOptions& options, const optim::DataSource&
 static nn::Model given_model(const TrainOptions& options) {
   expect(!options.preset && !options.tokenizer,
          "train: --init {} brings its architecture and its tokenizer; leave --preset and --tokenizer out", options.init);
-  nn::Model model = nn::load_model(options.init);
+  nn::Model model = nn::load_any(options.init);
   model.decoder.config = with_flags(model.decoder.config, options);
   model.decoder.set_attention(model.decoder.config.attention);
   return model;
