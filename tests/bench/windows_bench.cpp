@@ -1,5 +1,5 @@
-// Windows from a file of tokens against windows from memory: what reading with one call a window costs. A training step of the
-// smallest preset takes about as long as reading a hundred thousand tokens here, so either is nothing beside it.
+// Windows from a file of tokens against windows from memory: what reading with one call a window costs. Both must be far above
+// the tokens/s of training (training_step_bench.cpp).
 #include <benchmark/benchmark.h>
 
 #include "nn/text/byte_tokenizer.h"
