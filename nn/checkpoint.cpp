@@ -23,13 +23,14 @@ static std::string read_text(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-void save_model(const std::filesystem::path& folder, const Decoder& decoder, const Tokenizer& tokenizer) {
+void save_model(const std::filesystem::path& folder, const Decoder& decoder, const Tokenizer& tokenizer,
+                FloatFormat format) {
   std::error_code problem;
   std::filesystem::create_directories(folder, problem);
   expect<FileError>(!problem, "{}: the folder cannot be made: {}", folder.string(), problem.message());
   write_text(folder / "config.json", config_to_json(decoder.config));
   write_text(folder / "tokenizer.json", tokenizer.to_json());
-  write_safetensors(folder / "model.safetensors", parameters(decoder), {}, exact_format);
+  write_safetensors(folder / "model.safetensors", parameters(decoder), {}, format);
 }
 
 std::filesystem::path resolve_checkpoint(const std::filesystem::path& folder) {
@@ -45,20 +46,28 @@ std::filesystem::path resolve_checkpoint(const std::filesystem::path& folder) {
   return folder / name;
 }
 
-Model load_model(const std::filesystem::path& path) {
+static std::filesystem::path folder_of(const std::filesystem::path& path) {
   expect<FileError>(std::filesystem::is_directory(path), "{}: no such folder; `gradus train --out DIR` makes one",
                     path.string());
-  const std::filesystem::path folder = resolve_checkpoint(path);
+  return resolve_checkpoint(path);
+}
+
+Decoder load_decoder(const std::filesystem::path& path) {
+  const std::filesystem::path folder = folder_of(path);
   const Config config = read_config(folder / "config.json");
   const WeightFiles files(folder);
   expect_tensors(files, config.parameter_table(), folder / "config.json", [](const std::string& name) { return name; });
+  Decoder decoder(config);
+  for (Parameter parameter : parameters(decoder)) files.read_into(parameter.name, parameter.tensor);
+  return decoder;
+}
 
-  const std::filesystem::path words = folder / "tokenizer.json";
-  Model model{Decoder(config), tokenizer_from_json(read_text(words), words.string())};
-  expect<FileError>(model.tokenizer->vocab_size() == config.vocab_size,
-                    "{}: the tokenizer has {} tokens and the model's vocab_size is {}; they are not from the same training",
-                    folder.string(), model.tokenizer->vocab_size(), config.vocab_size);
-  for (Parameter parameter : parameters(model.decoder)) files.read_into(parameter.name, parameter.tensor);
+Model load_model(const std::filesystem::path& path) {
+  const std::filesystem::path folder = folder_of(path), words = folder / "tokenizer.json";
+  Model model{load_decoder(folder), tokenizer_from_json(read_text(words), words.string())};
+  const std::size_t tokens = model.tokenizer->vocab_size(), rows = model.decoder.config.vocab_size;
+  expect<FileError>(tokens == rows, "{}: the tokenizer has {} tokens and the model's vocab_size is {}; they are not from "
+                    "the same training", folder.string(), tokens, rows);
   return model;
 }
 

@@ -57,36 +57,40 @@ static void read_field(const std::string& path, const char* name, const Json& js
   from_word(json.get<std::string>(), value);
 }
 
-Config read_config(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  expect<FileError>(file.good() && std::filesystem::is_regular_file(path),
-                    "{}: cannot be read; a model is a folder with config.json", path.string());
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
+Config config_from_json(std::string_view text, const std::string& path) {
   const Json json = Json::parse(text, nullptr, false);
-  expect<FileError>(json.is_object(), "{}: not a JSON object", path.string());
+  expect<FileError>(json.is_object(), "{}: not a JSON object", path);
   expect<FileError>(json.value("format", Json()) == format_name,
-                    "{}: \"format\" must be \"{}\"; this is another project's model", path.string(), format_name);
+                    "{}: \"format\" must be \"{}\"; this is another project's model", path, format_name);
 
   Config config;
   std::set<std::string> known{"format"};
   Config::fields(config, [&](const char* name, auto& value) {
     known.insert(name);
     if (!json.contains(name) && added_later.contains(name)) return;
-    expect<FileError>(json.contains(name), "{}: {} is missing", path.string(), name);
+    expect<FileError>(json.contains(name), "{}: {} is missing", path, name);
     try {
-      read_field(path.string(), name, json[name], value);
+      read_field(path, name, json[name], value);
     } catch (const ShapeError& problem) {
-      throw FileError(path.string() + ": " + problem.what());
+      throw FileError(path + ": " + problem.what());
     }
   });
   for (const auto& [name, value] : json.items())
-    expect<FileError>(known.contains(name), "{}: {} is not a setting", path.string(), name);
+    expect<FileError>(known.contains(name), "{}: {} is not a setting", path, name);
   try {
     config.validate();
   } catch (const ShapeError& problem) {
-    throw FileError(path.string() + ": " + problem.what());
+    throw FileError(path + ": " + problem.what());
   }
   return config;
+}
+
+Config read_config(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  expect<FileError>(file.good() && std::filesystem::is_regular_file(path),
+                    "{}: cannot be read; a model is a folder with config.json", path.string());
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  return config_from_json(text, path.string());
 }
 
 }  // namespace gradus::nn

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "nn/config.h"
 
@@ -10,8 +11,11 @@ namespace gradus::nn {
 
 std::string config_to_json(const Config& config);
 
-// Errors (FileError): no such file; not JSON; not a config of ours; a field that is missing, unknown or of another kind;
-// a setting that Config::validate refuses. Each names the path and the field.
+// The settings of a file's text; the path is for messages.
+// Errors (FileError): not JSON; not a config of ours; a field that is missing, unknown or of another kind; a setting that
+// Config::validate refuses. Each names the path and the field.
+Config config_from_json(std::string_view text, const std::string& path);
+// The same from a file. Errors also: no such file.
 Config read_config(const std::filesystem::path& path);
 
 }  // namespace gradus::nn

@@ -1,13 +1,10 @@
 #include "nn/hugging_face.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "autograd/error.h"
-#include "nn/atomic_file.h"
 #include "nn/weight_files.h"
-#include "nn/with_pairing.h"
 
 namespace gradus::nn {
 
@@ -65,29 +62,6 @@ Decoder read_hugging_face(const Path& folder) {
   for (Parameter parameter : parameters(decoder)) files.read_into(name_of(parameter.name), parameter.tensor);
   if (as_head && as_embedding) expect_equal_heads(files, decoder.embedding.weight);
   return decoder;
-}
-
-static void write_text(const Path& path, const std::string& text) {
-  AtomicFile file(path);
-  file.write(text.data(), text.size());
-  file.commit();
-}
-
-void write_hugging_face(const Path& folder, const Decoder& decoder, const TextEnds& ends, FloatFormat format) {
-  const std::string config = config_to_hugging_face(decoder.config, ends, format);
-  std::error_code problem;
-  std::filesystem::create_directories(folder, problem);
-  expect<FileError>(!problem, "{}: the folder cannot be made: {}", folder.string(), problem.message());
-
-  std::vector<NamedTensor> tensors;
-  for (const Parameter& parameter : parameters(with_pairing(RopePairing::half, decoder)))
-    tensors.push_back({hugging_face_name(parameter.name), parameter.tensor});
-  nlohmann::ordered_json generation = nlohmann::ordered_json::object();
-  if (ends.begin >= 0) generation["bos_token_id"] = ends.begin;
-  if (ends.end >= 0) generation["eos_token_id"] = ends.end;
-  write_text(folder / "config.json", config);
-  write_text(folder / "generation_config.json", generation.dump(2) + "\n");
-  write_safetensors(folder / "model.safetensors", tensors, {}, format);
 }
 
 }  // namespace gradus::nn

@@ -7,6 +7,7 @@
 
 #include "nn/decoder.h"
 #include "nn/hugging_face_config.h"
+#include "nn/text/tokenizer.h"
 
 namespace gradus::nn {
 
@@ -17,10 +18,11 @@ std::string hugging_face_name(const std::string& name);
 // Errors: FileError; every tensor that is missing, unexpected or of another shape is listed before one is read.
 Decoder read_hugging_face(const std::filesystem::path& folder);
 
-// Writes config.json, generation_config.json and model.safetensors. Rows of a model that pairs adjacent numbers are put
-// in the other order: the same function, and every reader of this layout expects it.
-// Errors: FileError for whatever the system says; ShapeError for a model that the layout cannot express.
-void write_hugging_face(const std::filesystem::path& folder, const Decoder& decoder, const TextEnds& ends = {},
+// Writes config.json, generation_config.json and model.safetensors, and of a tokenizer tokenizer.json and
+// tokenizer_config.json. Rows of a model that pairs adjacent numbers are put in the other order: the same function, and
+// every reader of this layout expects it.
+// Errors: FileError for whatever the system says; ShapeError for a model or a tokenizer that the layout cannot express.
+void write_hugging_face(const std::filesystem::path& folder, const Decoder& decoder, const Tokenizer* tokenizer = nullptr,
                         FloatFormat format = FloatFormat::f32);
 
 }  // namespace gradus::nn

@@ -1,12 +1,11 @@
 #include "nn/hugging_face_config.h"
 
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "autograd/error.h"
 #include "nn/hugging_face_rope.h"
 #include "nn/json_settings.h"
+#include "nn/text/text_file.h"
 
 namespace gradus::nn {
 
@@ -76,11 +75,7 @@ Config config_from_hugging_face(std::string_view text, const std::string& path) 
 }
 
 Config read_hugging_face_config(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  expect<FileError>(file.good() && std::filesystem::is_regular_file(path),
-                    "{}: cannot be read; a Hugging Face model is a folder with config.json", path.string());
-  const std::string text((std::istreambuf_iterator<char>(file)), {});
-  return config_from_hugging_face(text, path.string());
+  return config_from_hugging_face(read_text_file(path, "a model's settings"), path.string());
 }
 
 std::string config_to_hugging_face(const Config& config, const TextEnds& ends, FloatFormat format) {

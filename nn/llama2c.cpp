@@ -117,14 +117,25 @@ static void read_table(std::istream& stream, std::vector<float>& table, std::siz
   stream.read(reinterpret_cast<char*>(table.data()), static_cast<std::streamsize>(count * sizeof(float)));
 }
 
-Decoder read_llama2c(const Path& path, Llama2cTables* tables) {
+// The settings, with the stream behind them.
+static Config read_checked_header(const Path& path, std::ifstream& stream) {
   std::error_code error;
   const std::uint64_t size = std::filesystem::file_size(path, error);
   expect<FileError>(!error, "{}: expected a llama2.c checkpoint, found: {}", path.string(), error.message());
-  std::ifstream stream(path, std::ios::binary);
+  stream.open(path, std::ios::binary);
   const Config config = config_of(path, read_header(path, stream, size));
   check_size(path, config, size);
+  return config;
+}
 
+Config read_llama2c_config(const Path& path) {
+  std::ifstream stream;
+  return read_checked_header(path, stream);
+}
+
+Decoder read_llama2c(const Path& path, Llama2cTables* tables) {
+  std::ifstream stream;
+  const Config config = read_checked_header(path, stream);
   Decoder decoder(config);
   for_each_before_tables(decoder, [&](Tensor& tensor) { read_into(stream, tensor); });
   Llama2cTables unused;
@@ -132,8 +143,8 @@ Decoder read_llama2c(const Path& path, Llama2cTables* tables) {
   for (std::vector<float> Llama2cTables::*table : {&Llama2cTables::cosine, &Llama2cTables::sine})
     read_table(stream, (tables != nullptr ? *tables : unused).*table, numbers);
   if (!config.tied_head) read_into(stream, decoder.head.weight);
-  expect<FileError>(stream.good(), "{}: expected {} bytes, found that they can no longer be read; was the file changed "
-                    "meanwhile?", path.string(), size);
+  expect<FileError>(stream.good(), "{}: expected as many bytes as before, found that they can no longer be read; was the "
+                    "file changed meanwhile?", path.string());
   return decoder;
 }
 

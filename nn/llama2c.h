@@ -24,8 +24,10 @@ struct Llama2cTables {
 
 // The model of a file. The format fixes what the header does not say: adjacent pairs, theta 10000, epsilon 1e-5.
 // Errors: FileError with the path, what was expected and what was found. The whole header and the file's exact size
-// are checked before anything is allocated.
+// are checked before anything is allocated. The settings alone are had by reading the header.
 Decoder read_llama2c(const std::filesystem::path& path, Llama2cTables* tables = nullptr);
+
+Config read_llama2c_config(const std::filesystem::path& path);
 
 // Writes a model, with those tables or, where they are empty, with computed ones. Rows of a model that pairs by halves
 // are put in the other order. Errors: ShapeError for a model that is not what the format fixes, naming the setting;

@@ -84,7 +84,8 @@ ConversationRows conversation_rows(const std::vector<std::filesystem::path>& pat
   const auto kept = static_cast<std::ptrdiff_t>(static_cast<double>(examples.size()) * validation_fraction);
   std::vector<Example> validation(examples.end() - kept, examples.end());
   examples.erase(examples.end() - kept, examples.end());
-  return {Rows(std::move(examples), std::move(validation), context, seed, tokenizer.end_token() == 0 ? 1 : 0), cut, left_out};
+  const int padding = nn::end_of_answer(kind, tokenizer) == 0 ? 1 : 0;
+  return {Rows(std::move(examples), std::move(validation), context, seed, padding), cut, left_out};
 }
 
 }  // namespace gradus::optim

@@ -11,8 +11,8 @@
 #include "autograd/parallel.h"
 #include "chapters/gradus/next_tokens.h"
 #include "chapters/gradus/speed.h"
+#include "nn/any_model.h"
 #include "nn/atomic_file.h"
-#include "nn/checkpoint.h"
 #include "nn/text/generate.h"
 #include "nn/text/llama2c_sampler.h"
 #include "nn/text/text_stream.h"
@@ -126,7 +126,7 @@ static void write_sample(const GenerateOptions& options, const nn::Model& model,
 
 void generate(const GenerateOptions& options) {
   if (options.threads != 0) set_thread_count(options.threads);
-  nn::Model model = nn::load_model(options.model);
+  nn::Model model = nn::load_any(options.model, options.tokenizer);
   if (!options.attention.empty()) model.decoder.set_attention(nn::attention_kind(options.attention));
   const Prompt prompt = prompt_of(options, *model.tokenizer);
   tell_of_context(prompt.ids.size(), options.top > 0 ? 0 : options.tokens, model.decoder.config.context_length);

@@ -10,6 +10,7 @@ namespace gradus::tool {
 
 struct GenerateOptions {
   std::string model;
+  std::string tokenizer;    // empty: the one beside the model
   std::string prompt;       // empty: the tokenizer's start token, or where it has none a line break, where texts begin
   std::string prompt_file;  // instead of prompt; "-" is standard input
   bool allow_special = false;

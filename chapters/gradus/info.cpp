@@ -10,9 +10,10 @@
 #include "autograd/gemm.h"
 #include "autograd/parallel.h"
 #include "autograd/real.h"
+#include "nn/any_model.h"
 #include "nn/config.h"
-#include "nn/config_file.h"
 #include "nn/gpt2.h"
+#include "nn/hugging_face_gpt2.h"
 
 namespace gradus::tool {
 
@@ -99,8 +100,7 @@ static void describe_decoder(const nn::Config& config) {
   print_journey(config);
 }
 
-static void describe_gpt2() {
-  const nn::GPT2Config config;
+static void describe_gpt2(const nn::GPT2Config& config) {
   print("settings");
   print_setting("vocab_size", config.vocab_size);
   print_setting("width", config.width);
@@ -111,17 +111,26 @@ static void describe_gpt2() {
   print_parameters(config.parameter_table());
 }
 
+static void describe_model(const std::filesystem::path& path) {
+  const nn::ModelForm form = nn::form_of(path);
+  print(message("form                     {}\n", nn::word_of(form)));
+  if (form == nn::ModelForm::gpt2)
+    describe_gpt2(nn::read_hugging_face_gpt2_config(path / "config.json"));
+  else
+    describe_decoder(nn::read_any_config(path));
+}
+
 void info(const InfoOptions& options) {
   const int chosen = !options.preset.empty() + !options.model.empty() + options.machine;
   expect(chosen == 1, "info: say one of --preset NAME, --model DIR, --machine");
   if (options.machine)
     describe_machine();
   else if (options.preset == "gpt2")
-    describe_gpt2();
+    describe_gpt2({});
   else if (!options.preset.empty())
     describe_decoder(nn::find_preset(options.preset).config);
   else
-    describe_decoder(nn::read_config(std::filesystem::path(options.model) / "config.json"));
+    describe_model(options.model);
 }
 
 }  // namespace gradus::tool

@@ -12,6 +12,8 @@
 
 #include "chapters/gradus/audit.h"
 #include "chapters/gradus/chat.h"
+#include "chapters/gradus/compare.h"
+#include "chapters/gradus/convert.h"
 #include "chapters/gradus/generate.h"
 #include "chapters/gradus/info.h"
 #include "chapters/gradus/plot.h"
@@ -65,7 +67,8 @@ static void add_train(CLI::App& app, TrainOptions& o) {
 
 static void add_generate(CLI::App& app, GenerateOptions& o) {
   CLI::App& sub = *app.add_subcommand("generate", "Let a model continue a text");
-  sub.add_option("--model", o.model, "A folder that `gradus train` has written")->required();
+  sub.add_option("--model", o.model, "A folder that `gradus train` has written, a Hugging Face folder, or a llama2.c file")->required();
+  sub.add_option("--tokenizer", o.tokenizer, "Its tokenizer's file or folder, where none is beside it");
   sub.add_option("--prompt", o.prompt, "The text to continue; without it, the start of a text");
   sub.add_option("--prompt-file", o.prompt_file, "A file with the text to continue; -: standard input")
       ->excludes("--prompt");
@@ -122,7 +125,7 @@ static void add_generate(CLI::App& app, GenerateOptions& o) {
 static void add_info(CLI::App& app, InfoOptions& o) {
   CLI::App& sub = *app.add_subcommand("info", "Describe a preset, a model or this machine");
   sub.add_option("--preset", o.preset, "A preset's settings and parameters; an unknown name lists those there are");
-  sub.add_option("--model", o.model, "A model's folder");
+  sub.add_option("--model", o.model, "A model's folder, or a llama2.c file");
   sub.add_flag("--machine", o.machine, "The library, its flavour, the matrix kernel and the threads");
   sub.callback([&] { info(o); });
 }
@@ -199,6 +202,29 @@ static void add_tokenize(CLI::App& app, TokenizeOptions& o) {
   add("inspect", "Text on standard input; a line for each token: its id, the token, its bytes", tokenize_inspect, true);
 }
 
+static void add_convert(CLI::App& app, ConvertOptions& o) {
+  CLI::App& sub = *app.add_subcommand("convert", "Write a model in another form");
+  sub.add_option("in", o.in, "A folder of ours, a Hugging Face folder, or a llama2.c file")->required();
+  sub.add_option("out", o.out, "A new folder, or a new .bin")->required();
+  sub.add_option("--to", o.to, "The new form")->required()->check(CLI::IsMember({"gradus", "hf", "llama2c"}));
+  sub.add_option("--tokenizer", o.tokenizer, "Its tokenizer's file or folder, where none is beside it");
+  sub.add_option("--dtype", o.dtype, "How numbers are kept; the 16-bit ones are rounded")
+      ->check(CLI::IsMember({"f32", "bf16", "f16"}))
+      ->capture_default_str();
+  sub.callback([&] { convert(o); });
+}
+
+static void add_compare(CLI::App& app, CompareOptions& o) {
+  CLI::App& sub = *app.add_subcommand("compare", "The largest difference of two models' logits along a text");
+  sub.add_option("a", o.a, "A model in any form")->required();
+  sub.add_option("b", o.b, "Another")->required();
+  sub.add_option("--text", o.text, "A file with the text; without it, random tokens");
+  sub.add_option("--tokenizer", o.tokenizer, "The text's tokenizer, where none is beside a model");
+  sub.add_option("--tokens", o.tokens, "How many tokens of the text")->check(CLI::Range(std::size_t{1}, most))->capture_default_str();
+  sub.add_flag("--positions", o.positions, "A line for each position");
+  sub.callback([&] { compare(o); });
+}
+
 // How many letters must be put in, taken out or exchanged to turn one word into the other.
 static std::size_t distance(const std::string& a, const std::string& b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -258,6 +284,10 @@ int main(int count, char** words) {
   add_chat(app, chat_options);
   TokenizeOptions tokenize_options;
   add_tokenize(app, tokenize_options);
+  ConvertOptions convert_options;
+  CompareOptions compare_options;
+  add_convert(app, convert_options);
+  add_compare(app, compare_options);
   try {
     app.parse(count, words);
     return 0;

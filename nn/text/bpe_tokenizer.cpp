@@ -16,14 +16,6 @@ static constexpr std::string_view end_names[] = {"<|im_end|>", "<|eot_id|>", "<|
 
 static std::uint64_t key(std::uint32_t left, std::uint32_t right) { return std::uint64_t{left} << 32 | right; }
 
-// The byte that "<0x41>" stands for, −1 for any other spelling.
-static int byte_of(std::string_view spelling) {
-  constexpr std::string_view digits = "0123456789ABCDEF";
-  if (spelling.size() != 6 || !spelling.starts_with("<0x") || spelling[5] != '>') return -1;
-  const std::size_t high = digits.find(spelling[3]), low = digits.find(spelling[4]);
-  return high == digits.npos || low == digits.npos ? -1 : static_cast<int>(16 * high + low);
-}
-
 static std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
   std::string result;
   for (std::size_t at; (at = text.find(from)) != text.npos; text.remove_prefix(at + from.size()))

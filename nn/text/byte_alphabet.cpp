@@ -54,4 +54,11 @@ std::optional<std::string> spelled_bytes(std::string_view spelling) {
   return bytes;
 }
 
+int byte_of(std::string_view spelling) {
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  if (spelling.size() != 6 || !spelling.starts_with("<0x") || spelling[5] != '>') return -1;
+  const std::size_t high = digits.find(spelling[3]), low = digits.find(spelling[4]);
+  return high == digits.npos || low == digits.npos ? -1 : static_cast<int>(16 * high + low);
+}
+
 }  // namespace gradus::nn

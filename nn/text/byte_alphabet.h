@@ -13,4 +13,7 @@ std::string spell_bytes(std::string_view bytes);
 // nullopt: a character stands for no byte, or the spelling is not UTF-8.
 std::optional<std::string> spelled_bytes(std::string_view spelling);
 
+// The other way of spelling one: the byte that "<0x41>" stands for, as LLaMA's vocabularies have it; −1: not such a name.
+int byte_of(std::string_view spelling);
+
 }  // namespace gradus::nn

@@ -100,13 +100,21 @@ static ChatTokens chatml(const Tokenizer& tokenizer, std::span<const Message> me
   return writer.take();
 }
 
+// Without the white space at both ends, as Llama 2's own template has it.
+static std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view white = " \t\r\n";
+  const std::size_t first = text.find_first_not_of(white);
+  return first == std::string_view::npos ? "" : text.substr(first, text.find_last_not_of(white) + 1 - first);
+}
+
 static ChatTokens llama2(const Tokenizer& tokenizer, std::span<const Message> messages, bool open) {
   const int begin = special(tokenizer, ChatTemplate::llama2, "<s>"), end = special(tokenizer, ChatTemplate::llama2, "</s>");
   Writer writer(tokenizer);
   std::string system;
   bool users_turn = true;
   for (std::size_t i = 0; i < messages.size(); ++i) {
-    const auto& [role, content] = messages[i];
+    const std::string& role = messages[i].role;
+    const std::string content(trimmed(messages[i].content));
     for (const char* taken : {"[INST]", "[/INST]", "<<SYS>>", "<</SYS>>"})
       if (role != "assistant") expect_without(ChatTemplate::llama2, messages[i], i, taken);
     if (role == "system") {

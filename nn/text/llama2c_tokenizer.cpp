@@ -1,5 +1,6 @@
 #include "nn/text/llama2c_tokenizer.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -9,6 +10,7 @@
 
 #include "autograd/error.h"
 #include "nn/atomic_file.h"
+#include "nn/text/byte_alphabet.h"
 #include "nn/text/merge.h"
 
 namespace gradus::nn {
@@ -16,14 +18,6 @@ namespace gradus::nn {
 static_assert(std::endian::native == std::endian::little, "llama2.c files are little-endian: swap bytes here first");
 
 using Path = std::filesystem::path;
-
-// The byte that "<0x41>" stands for, −1 for any other spelling.
-static int byte_of(std::string_view piece) {
-  constexpr std::string_view digits = "0123456789ABCDEF";
-  if (piece.size() != 6 || !piece.starts_with("<0x") || piece[5] != '>') return -1;
-  const std::size_t high = digits.find(piece[3]), low = digits.find(piece[4]);
-  return high == digits.npos || low == digits.npos ? -1 : static_cast<int>(16 * high + low);
-}
 
 template <class Number>
 static Number read_number(std::istream& stream) {
@@ -47,7 +41,6 @@ Llama2cTokenizer::Llama2cTokenizer(const Path& path, std::size_t vocab_size) {
 
   longest_ = read_number<std::uint32_t>(stream);
   std::uint64_t position = 4;
-  byte_ids_.fill(-1);
   for (std::size_t id = 0; id < vocab_size; ++id) {
     expect<FileError>(size - position >= 8, "{}: expected {} pieces, found the end at piece {}; does the tokenizer "
                       "belong to this model?", file, vocab_size, id);
@@ -64,13 +57,25 @@ Llama2cTokenizer::Llama2cTokenizer(const Path& path, std::size_t vocab_size) {
                       length);
     position += length;
 
-    const int number = static_cast<int>(id), byte = byte_of(text);
-    if (byte >= 0 && byte_ids_[byte] < 0) byte_ids_[byte] = number;
-    ids_.emplace(text, number);
-    pieces_.push_back({std::move(text), score, byte});
+    const int byte = byte_of(text);
+    add({std::move(text), score, byte});
   }
   expect<FileError>(position == size, "{}: expected the end after {} pieces, found {} more bytes; does the tokenizer "
                     "belong to this model?", file, vocab_size, size - position);
+}
+
+Llama2cTokenizer::Llama2cTokenizer(std::vector<Piece> pieces) {
+  for (Piece& piece : pieces) {
+    longest_ = std::max(longest_, static_cast<std::uint32_t>(piece.text.size()));
+    add(std::move(piece));
+  }
+}
+
+void Llama2cTokenizer::add(Piece piece) {
+  const int id = static_cast<int>(pieces_.size());
+  if (piece.byte >= 0 && byte_ids_[piece.byte] < 0) byte_ids_[piece.byte] = id;
+  ids_.emplace(piece.text, id);
+  pieces_.push_back(std::move(piece));
 }
 
 void Llama2cTokenizer::write(const Path& path) const {

@@ -19,9 +19,18 @@ class Llama2cTokenizer : public Tokenizer {
  public:
   static constexpr int begin = 1;  // stands before every text, and so ends the one before
 
+  struct Piece {
+    std::string text;  // what the file spells
+    float score;
+    int byte;  // where that is <0x00> … <0xFF>; −1 for others
+  };
+
   // Errors: FileError with the path, what was expected and what was found; a file that has not exactly `vocab_size`
   // pieces is refused.
   Llama2cTokenizer(const std::filesystem::path& path, std::size_t vocab_size);
+  explicit Llama2cTokenizer(std::vector<Piece> pieces);
+
+  const std::vector<Piece>& pieces() const { return pieces_; }
 
   // Writes the file that it was read from, byte for byte. Errors: FileError for whatever the system says.
   void write(const std::filesystem::path& path) const;
@@ -40,19 +49,15 @@ class Llama2cTokenizer : public Tokenizer {
   std::optional<int> end_token() const override { return begin; }
 
  private:
-  struct Piece {
-    std::string text;  // what the file spells
-    float score;
-    int byte;  // where that is <0x00> … <0xFF>; −1 for others
-  };
+  void add(Piece piece);
   int id_of(const std::string& text) const;  // −1 if it is no piece
   void append_character(std::vector<int>& ids, std::string_view character, std::size_t offset) const;
   std::vector<int> merged(std::vector<int> ids) const;
 
-  std::uint32_t longest_;  // what the file says of its pieces
+  std::uint32_t longest_ = 0;  // bytes of a piece, as the file says
   std::vector<Piece> pieces_;
   std::unordered_map<std::string, int> ids_;  // the lowest id of each spelling
-  std::array<int, 256> byte_ids_;             // −1 where there is none
+  std::vector<int> byte_ids_ = std::vector(256, -1);  // −1 where there is none
 };
 
 }  // namespace gradus::nn

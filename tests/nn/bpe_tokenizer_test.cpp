@@ -226,8 +226,8 @@ TEST_CASE("a model that contradicts itself is refused") {
   };
   refused([](BpeModel& m) { m.merges[0].second = 257; }, "bpe: a merge's right part has id 257, but the vocabulary has 257 tokens");
   refused([](BpeModel& m) { m.merges[0] = {'q', 'q'}; }, "bpe: merge 0 makes \"qq\", which is not in the vocabulary");
-  refused([](BpeModel& m) { m.merges.push_back(m.merges[0]); }, "bpe: merge 1, of \"t\" and \"h\", stands there twice");
-  refused([](BpeModel& m) { m.spellings.push_back("th"); }, "bpe: id 257 spells \"th\" as another id does");
+  refused([](BpeModel& m) { m.merges.push_back(m.merges[0]); }, "bpe: merge 1, of \"h\" and \"e\", stands there twice");
+  refused([](BpeModel& m) { m.spellings.push_back("he"); }, "bpe: id 257 spells \"he\" as another id does");
   refused([](BpeModel& m) { m.spellings.push_back("a b"); },
           "bpe: id 257 spells \"a b\", which stands for no bytes; is it an added token?");
   refused([](BpeModel& m) { m.added = {{"a", -1}}; }, "bpe: an added token has id -1, but the vocabulary has 257 tokens");

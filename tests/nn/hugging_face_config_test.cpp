@@ -171,7 +171,7 @@ TEST_CASE("a config comes back from Hugging Face's form as the same decoder") {
         else if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, std::string>)
           text += message("{} {}\n", name, value);
         else
-          text += message("{} {}\n", name, static_cast<double>(value));
+          text += message("{} {}\n", name, value);
       };
     };
     Config::fields(config, list(before));

@@ -11,6 +11,7 @@
 #include "autograd/error.h"
 #include "autograd/graph.h"
 #include "nn/llama2c.h"
+#include "nn/text/read_tokenizer.h"
 #include "nn/weight_files.h"
 #include "tests/nn/temporary_folder.h"
 
@@ -90,12 +91,12 @@ TEST_CASE("a model of ours comes back from Hugging Face's layout as the same fun
   for (const Config& config : {plain, untied, biased, normalised, halves, stretched}) {
     const TemporaryFolder folder;
     const Decoder decoder = random_decoder(config);
-    write_hugging_face(folder.path(), decoder, {}, exact_format);
+    write_hugging_face(folder.path(), decoder, nullptr, exact_format);
     const Decoder back = read_hugging_face(folder.path());
     CHECK((back.head.weight == back.embedding.weight) == config.tied_head);
     CHECK(largest_difference(decoder, back, some_ids(20, 37)) < (sizeof(Real) == 8 ? 1e-13 : 2e-5));
     // The pairing once changed, nothing changes any more.
-    write_hugging_face(folder / "again", back, {}, exact_format);
+    write_hugging_face(folder / "again", back, nullptr, exact_format);
     CHECK(text_of(folder / "again" / "model.safetensors") == text_of(folder / "model.safetensors"));
     CHECK(text_of(folder / "again" / "config.json") == text_of(folder / "config.json"));
   }
@@ -105,7 +106,7 @@ TEST_CASE("weights of a model that pairs by halves come back bit for bit") {
   Config config{.vocab_size = 37, .width = 24, .n_layers = 2, .hidden = 20, .rope_pairing = RopePairing::half};
   const TemporaryFolder folder;
   const Decoder decoder = random_decoder(config);
-  write_hugging_face(folder.path(), decoder, {}, exact_format);
+  write_hugging_face(folder.path(), decoder, nullptr, exact_format);
   const Decoder back = read_hugging_face(folder.path());
   const std::vector<Parameter> before = parameters(decoder), after = parameters(back);
   REQUIRE(before.size() == after.size());
@@ -118,7 +119,8 @@ TEST_CASE("an exported folder has the form of a folder that Hugging Face's own l
   if (absent()) return;
   const fs::path theirs = data / "story656k-hf";
   const TemporaryFolder folder;
-  write_hugging_face(folder.path(), random_decoder(read_hugging_face_config(theirs / "config.json")), {.begin = 1, .end = 2});
+  write_hugging_face(folder.path(), random_decoder(read_hugging_face_config(theirs / "config.json")),
+                     read_tokenizer(theirs.string()).get());
 
   const Json expected = json_of(theirs / "config.json"), written = json_of(folder / "config.json");
   for (const auto& [name, value] : expected.items())

@@ -82,7 +82,7 @@ TEST_CASE("a special token that was declared in training is one id after saving 
   const std::string_view texts[] = {"some text<|end|>some other text<|end|>"};
   const BpeTokenizer trained = train_bpe(texts, {.vocab_size = 270, .specials = {"<|end|>"}});
   const auto read_back = tokenizer_from_json(trained.to_json(), "t.json");
-  CHECK(read_back->encode("<|end|>", Specials::allowed) == std::vector{269});
+  CHECK(read_back->encode("<|end|>", Specials::allowed) == std::vector{static_cast<int>(trained.vocab_size()) - 1});
   CHECK(read_back->encode("<|end|>").size() == 7);
 }
 
@@ -109,7 +109,7 @@ static Json small_file() {
 TEST_CASE("merges are read as strings and as pairs") {
   Json file = small_file();
   CHECK(tokenizer_from_json(file.dump(), "t.json")->encode("ab") == std::vector{2});
-  file["model"]["merges"] = {{"a", "b"}};
+  file["model"]["merges"] = Json::array({Json::array({"a", "b"})});
   CHECK(tokenizer_from_json(file.dump(), "t.json")->encode("ab") == std::vector{2});
 }
 

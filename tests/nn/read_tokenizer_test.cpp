@@ -140,6 +140,7 @@ TEST_CASE("GPT-2's files are refused with the line or the token that does not fi
   CHECK(with(R"({"a": 0, "b": "x"})", "") ==
         vocabulary + ": expected 2 tokens to have the ids 0 to 1, each once, found \"b\" with \"x\"");
   CHECK(with("[]", "") == vocabulary + ": expected a tokenizer as a JSON object, found array");
+  folder.write("vocab.json", good);
   fs::remove(folder / "merges.txt");
   CHECK(refusal(vocabulary) == merges + ": expected a list of merges, found: No such file or directory");
 }

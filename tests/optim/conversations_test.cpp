@@ -4,6 +4,7 @@
 
 #include "autograd/error.h"
 #include "nn/text/byte_tokenizer.h"
+#include "nn/text/char_tokenizer.h"
 #include "optim/audit.h"
 #include "tests/nn/temporary_folder.h"
 
@@ -41,6 +42,15 @@ TEST_CASE("the targets that count are the answers, each with the token that ends
   const Audit seen = audit(chat.rows, 1, '\n');
   CHECK(seen.counted == 4);
   CHECK(seen.end_targets == 2);
+}
+
+TEST_CASE("padding is never the token that ends an answer") {
+  const TemporaryFolder folder;
+  const auto path = folder.write("chat.jsonl", second);
+  const nn::CharTokenizer characters = nn::CharTokenizer::of_text("abcdeinrstu: \n");  // the line break is number 0
+  ConversationRows chat = conversation_rows({path}, nn::ChatTemplate::plain, characters, 64, 0, 1);
+  CHECK(chat.rows.padding() == 1);
+  CHECK_NOTHROW(expect_supervision(chat.rows, 0));
 }
 
 TEST_CASE("a conversation longer than a row loses its end, and is left out where no answer remains") {

@@ -1,0 +1,105 @@
+#include "nn/any_model.h"
+
+#include <vector>
+
+#include "autograd/error.h"
+#include "nn/config_file.h"
+#include "nn/hugging_face.h"
+#include "nn/json_settings.h"
+#include "nn/llama2c.h"
+#include "nn/text/read_tokenizer.h"
+#include "nn/text/text_file.h"
+
+namespace gradus::nn {
+
+using Path = std::filesystem::path;
+
+static constexpr std::string_view form_words[] = {"gradus", "hf", "llama2c", "gpt2"};
+
+std::string_view word_of(ModelForm form) { return form_words[static_cast<std::size_t>(form)]; }
+
+void from_word(std::string_view word, ModelForm& form) {
+  for (const ModelForm each : {ModelForm::gradus, ModelForm::hugging_face, ModelForm::llama2c})
+    if (word == word_of(each)) {
+      form = each;
+      return;
+    }
+  throw ShapeError(message("form of a model: gradus, hf or llama2c, not {}", word));
+}
+
+ModelForm form_of(const Path& path) {
+  std::error_code problem;
+  if (!std::filesystem::is_directory(path, problem)) {
+    expect<FileError>(std::filesystem::exists(path, problem), "{}: expected a model, found no such file or folder", path.string());
+    expect<FileError>(path.extension() != ".safetensors" && path.extension() != ".json", "{}: expected a model, found one of "
+                      "its files; name the folder that it is in", path.string());
+    return ModelForm::llama2c;
+  }
+  const Path config = resolve_checkpoint(path) / "config.json";
+  const JsonSettings settings(read_text_file(config, "a model's settings"), config.string());
+  if (settings.has("format")) return ModelForm::gradus;
+  expect<FileError>(settings.has("architectures"), "{}: expected \"format\": \"gradus\" or a Hugging Face model's "
+                    "\"architectures\", found neither", config.string());
+  const bool is_gpt2 = settings.texts("architectures") == std::vector<std::string>{"GPT2LMHeadModel"};
+  return is_gpt2 ? ModelForm::gpt2 : ModelForm::hugging_face;
+}
+
+[[noreturn]] static void refuse_gpt2(const Path& path) {
+  throw FileError(message("{}: expected a decoder of the LLaMA family, found a GPT-2; nn/hugging_face_gpt2.h reads it, "
+                          "`gradus info` describes it", path.string()));
+}
+
+Config read_any_config(const Path& path) {
+  switch (form_of(path)) {
+    case ModelForm::gradus: return read_config(resolve_checkpoint(path) / "config.json");
+    case ModelForm::hugging_face: return read_hugging_face_config(resolve_checkpoint(path) / "config.json");
+    case ModelForm::gpt2: refuse_gpt2(path);
+    case ModelForm::llama2c: break;
+  }
+  return read_llama2c_config(path);
+}
+
+Decoder load_any_decoder(const Path& path) {
+  switch (form_of(path)) {
+    case ModelForm::gradus: return load_decoder(path);
+    case ModelForm::hugging_face: return read_hugging_face(resolve_checkpoint(path));
+    case ModelForm::gpt2: refuse_gpt2(path);
+    case ModelForm::llama2c: break;
+  }
+  return read_llama2c(path);
+}
+
+// tokenizer.bin, tok512.bin, …: the only one.
+static Path tokenizer_beside(const Path& checkpoint) {
+  const Path folder = checkpoint.has_parent_path() ? checkpoint.parent_path() : ".";
+  std::vector<Path> found;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const Path& path = entry.path();
+    if (path.filename().string().starts_with("tok") && path.extension() == ".bin" && path.filename() != checkpoint.filename())
+      found.push_back(path);
+  }
+  expect<FileError>(found.size() == 1, "{}: expected one tokenizer beside it, tokenizer.bin or the like, found {}; say which "
+                    "with --tokenizer FILE", checkpoint.string(), found.size());
+  return found[0];
+}
+
+std::unique_ptr<Tokenizer> load_any_tokenizer(const Path& path, const Path& tokenizer_path) {
+  const ModelForm form = form_of(path);
+  const Path place = !tokenizer_path.empty()      ? tokenizer_path
+                     : form == ModelForm::llama2c ? tokenizer_beside(path)
+                                                  : resolve_checkpoint(path);
+  const std::size_t rows = read_any_config(path).vocab_size;
+  std::unique_ptr<Tokenizer> tokenizer = read_tokenizer(place.string());
+  const std::size_t tokens = tokenizer->vocab_size();
+  // Some of the hub's models have more rows than tokens, to a round number.
+  expect<FileError>(tokens == rows || (tokens < rows && form == ModelForm::hugging_face), "{}: the tokenizer has {} tokens "
+                    "and the model's vocab_size is {}; they do not belong together", place.string(), tokens, rows);
+  return tokenizer;
+}
+
+Model load_any(const Path& path, const Path& tokenizer_path) {
+  std::unique_ptr<Tokenizer> tokenizer = load_any_tokenizer(path, tokenizer_path);
+  return {load_any_decoder(path), std::move(tokenizer)};
+}
+
+}  // namespace gradus::nn
