@@ -13,6 +13,7 @@
 #include "optim/audit.h"
 #include "optim/conversations.h"
 #include "optim/corpus.h"
+#include "optim/encode.h"
 #include "optim/presets.h"
 #include "optim/rows.h"
 #include "optim/story_grammar.h"
@@ -41,9 +42,9 @@ static nn::CharTokenizer characters_of(const optim::DataSource& source) {
   expect(source.kind != "chat", "train: the characters of conversations are not collected; use --tokenizer bytes, or --init with a model");
   if (source.kind == "stories") return nn::CharTokenizer::of_text(optim::story_corpus(story_seed, story_bytes).text);
   std::set<std::string> all;
-  optim::for_each_piece(corpus_of(source), [&](std::string_view text, bool) {
-    const nn::CharTokenizer piece = nn::CharTokenizer::of_text(text);
-    all.insert(piece.vocabulary().begin(), piece.vocabulary().end());
+  optim::for_each_piece(corpus_of(source), [&](const optim::Piece& piece) {
+    const nn::CharTokenizer characters = nn::CharTokenizer::of_text(piece.text);
+    all.insert(characters.vocabulary().begin(), characters.vocabulary().end());
   });
   return nn::CharTokenizer({all.begin(), all.end()});
 }
@@ -72,6 +73,13 @@ static nn::Config with_flags(nn::Config config, const TrainOptions& options) {
   if (options.attention) config.attention = nn::attention_kind(*options.attention);
   config.validate();
   return config;
+}
+
+static void say_left_out(const optim::Corpus& corpus) {
+  const std::vector<std::filesystem::path> files = optim::left_out_of(corpus);
+  if (!files.empty())
+    std::fprintf(stderr, "%s\n", message("{} files of the folders are neither .txt nor .jsonl and are left out: {}{}", files.size(),
+                                         files.front().string(), files.size() > 1 ? ", …" : "").c_str());
 }
 
 // A large text's tokens, in a file of the run's folder that is made once.
@@ -110,6 +118,7 @@ static std::unique_ptr<optim::Data> data_of(const optim::DataSource& source, con
     return std::make_unique<optim::Windows>(tokenizer.encode(optim::story_corpus(story_seed, story_bytes).text), context,
                                             validation_fraction_of(story_bytes), seed);
   const optim::Corpus corpus = corpus_of(source);
+  say_left_out(corpus);
   const std::uint64_t bytes = optim::bytes_of(corpus);
   const double fraction = validation_fraction_of(static_cast<double>(bytes));
   if (source.kind == "chat") return conversations(corpus.paths, model, fraction, seed);
