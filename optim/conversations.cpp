@@ -67,12 +67,14 @@ ConversationRows conversation_rows(const std::vector<std::filesystem::path>& pat
   for (const std::filesystem::path& path : paths)
     for_each_conversation(path, [&](const std::vector<nn::Message>& messages) {
       nn::ChatTokens chat = nn::chat_tokens(kind, tokenizer, messages);
+      const auto has_answer = [&] { return std::find(chat.answer.begin(), chat.answer.end(), true) != chat.answer.end(); };
+      expect(has_answer(), "the assistant says nothing, so no target would count; add its answer or take the line out");
       if (chat.ids.size() > context + 1) {
         ++cut;
         chat.ids.resize(context + 1);
         chat.answer.resize(context + 1);
       }
-      if (std::find(chat.answer.begin() + 1, chat.answer.end(), true) != chat.answer.end())
+      if (has_answer())
         examples.push_back({std::move(chat.ids), std::move(chat.answer)});
       else
         ++left_out;
@@ -82,7 +84,8 @@ ConversationRows conversation_rows(const std::vector<std::filesystem::path>& pat
   const auto kept = static_cast<std::ptrdiff_t>(static_cast<double>(examples.size()) * validation_fraction);
   std::vector<Example> validation(examples.end() - kept, examples.end());
   examples.erase(examples.end() - kept, examples.end());
-  return {Rows(std::move(examples), std::move(validation), context, seed, tokenizer.end_token() == 0 ? 1 : 0), cut, left_out};
+  const int padding = nn::end_of_answer(kind, tokenizer) == 0 ? 1 : 0;
+  return {Rows(std::move(examples), std::move(validation), context, seed, padding), cut, left_out};
 }
 
 }  // namespace gradus::optim

@@ -25,7 +25,8 @@ struct ConversationRows {
 };
 
 // One conversation a row. The last ones, about `validation_fraction` of them, are for validation.
-// Errors: those of read_conversations and chat_tokens, with path and line; no conversation with an answer that fits.
+// Errors: those of read_conversations and chat_tokens, with path and line, and there too a conversation in which the assistant
+// says nothing; no conversation with an answer that fits.
 ConversationRows conversation_rows(const std::vector<std::filesystem::path>& paths, nn::ChatTemplate kind,
                                    const nn::Tokenizer& tokenizer, std::size_t context, double validation_fraction,
                                    std::uint64_t seed);

@@ -45,13 +45,17 @@ static std::vector<int> fitting_tokens(nn::ChatTemplate kind, const nn::Model& m
 }
 
 static std::string answer(const ChatOptions& options, const nn::Model& model, int end, const std::vector<int>& prompt, Rng& rng) {
-  nn::TextStream stream(*model.tokenizer, prompt);
+  // Where a line break ends an answer, so does one inside a longer token.
+  std::vector<std::string> stops;
+  if (model.tokenizer->decode(std::span(&end, 1)) == "\n") stops.push_back("\n");
+  nn::TextStream stream(*model.tokenizer, prompt, stops);
   std::string text;
   const auto show = [&](const std::string& piece) {
     text += piece;
     write(piece);
   };
-  const nn::GenerateOptions settings{.tokens = options.tokens, .sampler = options.sampler, .end_token = end};
+  const nn::GenerateOptions settings{.tokens = options.tokens, .sampler = options.sampler, .end_token = end,
+                                     .stop = [&](std::size_t) { return stream.stopped(); }};
   nn::generate(model.decoder, prompt, settings, rng, [&](int id) {
     if (id != end) show(stream.push(id));
   });

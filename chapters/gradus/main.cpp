@@ -17,6 +17,7 @@
 #include "chapters/gradus/generate.h"
 #include "chapters/gradus/info.h"
 #include "chapters/gradus/plot.h"
+#include "chapters/gradus/tokenize.h"
 #include "chapters/gradus/train.h"
 
 using namespace gradus::tool;
@@ -35,7 +36,7 @@ static void add_train(CLI::App& app, TrainOptions& o) {
   sub.add_option("--out", o.out, "The folder of a new run");
   sub.add_option("--resume", o.resume, "The folder of a run that goes on where its latest checkpoint stands");
   sub.add_option("--init", o.init, "A model to begin with, instead of random weights");
-  sub.add_option("--tokenizer", o.tokenizer, "What a token is; default: bytes")->check(CLI::IsMember({"bytes", "chars"}));
+  sub.add_option("--tokenizer", o.tokenizer, "bytes, chars, or a tokenizer's file or folder; default: bytes");
   sub.add_option("--steps", o.steps, "Optimizer steps; default: the preset's")->check(CLI::Range(std::size_t{1}, most));
   sub.add_option("--batch", o.batch, "Rows that go through the decoder together; default: the preset's")
       ->check(CLI::Range(std::size_t{1}, std::size_t{65536}));
@@ -173,6 +174,34 @@ static void add_chat(CLI::App& app, ChatOptions& o) {
   sub.callback([&] { chat(o); });
 }
 
+static void add_tokenize(CLI::App& app, TokenizeOptions& o) {
+  CLI::App& group = *app.add_subcommand("tokenize", "Learn a tokenizer, or see what one makes of a text");
+  group.require_subcommand(1);
+  CLI::App& train = *group.add_subcommand("train", "Learn the merges of a byte-level tokenizer from text");
+  train.add_option("--text", o.texts, "Text files to learn from")->required();
+  train.add_option("--vocab", o.vocab, "Tokens: 256 bytes, the merges, the special ones")
+      ->check(CLI::Range(std::size_t{256}, std::size_t{1} << 24))
+      ->required();
+  train.add_option("--pattern", o.pattern, "How a text is cut into words, which no token crosses")
+      ->check(CLI::IsMember({"gpt2", "llama3", "qwen2", "none"}))
+      ->capture_default_str();
+  train.add_option("--special", o.specials, "Special tokens, as in \"<|endoftext|>\", which ends a text");
+  train.add_option("--out", o.out, "The file that it goes to, a tokenizer.json")->required();
+  train.callback([&] { tokenize_train(o); });
+
+  const auto add = [&](const char* name, const char* what, void (*run)(const TokenizeOptions&), bool reads_text) {
+    CLI::App& sub = *group.add_subcommand(name, what);
+    sub.add_option("--tokenizer", o.tokenizer,
+                   "A tokenizer.json, vocab.json or tokenizer.bin, a folder with one, or the word bytes")
+        ->capture_default_str();
+    if (reads_text) sub.add_flag("--allow-special", o.allow_special, "A text that spells a special token becomes that token");
+    sub.callback([&o, run] { run(o); });
+  };
+  add("encode", "Text on standard input, ids on standard output", tokenize_encode, true);
+  add("decode", "Ids on standard input, exactly their text on standard output", tokenize_decode, false);
+  add("inspect", "Text on standard input; a line for each token: its id, the token, its bytes", tokenize_inspect, true);
+}
+
 static void add_convert(CLI::App& app, ConvertOptions& o) {
   CLI::App& sub = *app.add_subcommand("convert", "Write a model in another form");
   sub.add_option("in", o.in, "A folder of ours, a Hugging Face folder, or a llama2.c file")->required();
@@ -213,13 +242,13 @@ static std::size_t distance(const std::string& a, const std::string& b) {
 
 // " Did you mean --rate?" for the nearest flag of the subcommand in use, if one is near.
 static std::string suggestion(const CLI::App& app, const std::vector<std::string>& words) {
-  const auto used = app.get_subcommands();
-  const CLI::App& sub = used.empty() ? app : *used.front();
+  const CLI::App* sub = &app;
+  while (!sub->get_subcommands().empty()) sub = sub->get_subcommands().front();
   for (const std::string& word : words) {
     const std::string flag = word.substr(0, word.find('='));
     if (!flag.starts_with("--")) continue;
     std::string nearest;
-    for (const CLI::Option* option : sub.get_options())
+    for (const CLI::Option* option : sub->get_options())
       if (const std::string name = option->get_name(); nearest.empty() || distance(flag, name) < distance(flag, nearest))
         nearest = name;
     if (nearest != flag && distance(flag, nearest) <= 3) return " Did you mean " + nearest + "?";
@@ -253,6 +282,8 @@ int main(int count, char** words) {
   add_plot(app, plot_options);
   add_audit(app, audit_options);
   add_chat(app, chat_options);
+  TokenizeOptions tokenize_options;
+  add_tokenize(app, tokenize_options);
   ConvertOptions convert_options;
   CompareOptions compare_options;
   add_convert(app, convert_options);

@@ -6,9 +6,9 @@
 #include <set>
 
 #include "autograd/error.h"
-#include "nn/text/byte_tokenizer.h"
 #include "nn/text/char_tokenizer.h"
 #include "nn/text/chat_template.h"
+#include "nn/text/read_tokenizer.h"
 #include "optim/audit.h"
 #include "optim/conversations.h"
 #include "optim/corpus.h"
@@ -49,7 +49,7 @@ static nn::CharTokenizer characters_of(const optim::DataSource& source) {
 
 static std::unique_ptr<nn::Tokenizer> tokenizer_of(const std::string& name, const optim::DataSource& source) {
   if (name == "chars") return std::make_unique<nn::CharTokenizer>(characters_of(source));
-  return std::make_unique<nn::ByteTokenizer>();
+  return nn::read_tokenizer(name);
 }
 
 static optim::TrainerOptions with_flags(optim::TrainerOptions settings, const TrainOptions& options) {

@@ -100,13 +100,21 @@ static ChatTokens chatml(const Tokenizer& tokenizer, std::span<const Message> me
   return writer.take();
 }
 
+// Without the white space at both ends, as Llama 2's own template has it.
+static std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view white = " \t\r\n";
+  const std::size_t first = text.find_first_not_of(white);
+  return first == std::string_view::npos ? "" : text.substr(first, text.find_last_not_of(white) + 1 - first);
+}
+
 static ChatTokens llama2(const Tokenizer& tokenizer, std::span<const Message> messages, bool open) {
   const int begin = special(tokenizer, ChatTemplate::llama2, "<s>"), end = special(tokenizer, ChatTemplate::llama2, "</s>");
   Writer writer(tokenizer);
   std::string system;
   bool users_turn = true;
   for (std::size_t i = 0; i < messages.size(); ++i) {
-    const auto& [role, content] = messages[i];
+    const std::string& role = messages[i].role;
+    const std::string content(trimmed(messages[i].content));
     for (const char* taken : {"[INST]", "[/INST]", "<<SYS>>", "<</SYS>>"})
       if (role != "assistant") expect_without(ChatTemplate::llama2, messages[i], i, taken);
     if (role == "system") {
@@ -119,7 +127,7 @@ static ChatTokens llama2(const Tokenizer& tokenizer, std::span<const Message> me
       writer.token(begin);
       writer.text("[INST] " + std::exchange(system, "") + content + " [/INST]");
     } else {
-      writer.text(" " + content, true);
+      writer.text(" " + content + " ", true);
       writer.token(end, true);
     }
     users_turn = !users_turn;
@@ -156,9 +164,9 @@ ChatTokens chat_tokens(ChatTemplate kind, const Tokenizer& tokenizer, std::span<
 ChatTemplate recognise_chat_template(std::string_view jinja) {
   const auto has = [&](std::string_view text) { return jinja.find(text) != std::string_view::npos; };
   if (has("<|im_start|>") && has("<|im_end|>")) return ChatTemplate::chatml;
-  if (has("[INST]") && has("[/INST]")) return ChatTemplate::llama2;
-  throw ShapeError(message("chat template: this one is neither chatml (<|im_start|>, <|im_end|>) nor llama2 ([INST], [/INST]), and "
-                           "templates are not run as programs; it begins with {}", jinja.substr(0, 60)));
+  if (has("[INST]") && has("[/INST]") && has("<<SYS>>")) return ChatTemplate::llama2;
+  throw ShapeError(message("chat template: this one is neither chatml (<|im_start|>, <|im_end|>) nor llama2 ([INST], [/INST], "
+                           "<<SYS>>), and templates are not run as programs; it begins with {}", jinja.substr(0, 60)));
 }
 
 }  // namespace gradus::nn

@@ -1,7 +1,7 @@
 // A conversation as one text that a model continues: who speaks is said by special tokens or by words.
 //
 //   chatml   <|im_start|>user⏎question<|im_end|>⏎<|im_start|>assistant⏎answer<|im_end|>⏎
-//   llama2   <s>[INST] <<SYS>>⏎system⏎<</SYS>>⏎⏎question [/INST] answer</s>
+//   llama2   <s>[INST] <<SYS>>⏎system⏎<</SYS>>⏎⏎question [/INST] answer </s>
 //   plain    user: question⏎assistant: answer⏎                          for any tokenizer, bytes and characters too
 //
 // What people write is always encoded as text: a message that spells a special token does not become one, so nobody ends an

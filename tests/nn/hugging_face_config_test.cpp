@@ -168,6 +168,8 @@ TEST_CASE("a config comes back from Hugging Face's form as the same decoder") {
       return [&text](const char* name, const auto& value) {
         if constexpr (std::is_enum_v<std::remove_cvref_t<decltype(value)>>)
           text += message("{} {}\n", name, word_of(value));
+        else if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, std::string>)
+          text += message("{} {}\n", name, value);
         else
           text += message("{} {}\n", name, value);
       };

@@ -4,6 +4,7 @@
 
 #include "autograd/error.h"
 #include "nn/text/byte_tokenizer.h"
+#include "nn/text/char_tokenizer.h"
 #include "optim/audit.h"
 #include "tests/nn/temporary_folder.h"
 
@@ -43,6 +44,15 @@ TEST_CASE("the targets that count are the answers, each with the token that ends
   CHECK(seen.end_targets == 2);
 }
 
+TEST_CASE("padding is never the token that ends an answer") {
+  const TemporaryFolder folder;
+  const auto path = folder.write("chat.jsonl", second);
+  const nn::CharTokenizer characters = nn::CharTokenizer::of_text("abcdeinrstu: \n");  // the line break is number 0
+  ConversationRows chat = conversation_rows({path}, nn::ChatTemplate::plain, characters, 64, 0, 1);
+  CHECK(chat.rows.padding() == 1);
+  CHECK_NOTHROW(expect_supervision(chat.rows, 0));
+}
+
 TEST_CASE("a conversation longer than a row loses its end, and is left out where no answer remains") {
   const TemporaryFolder folder;
   const auto path = folder.write("chat.jsonl", std::string(first) + "\n" + second);
@@ -71,8 +81,21 @@ TEST_CASE("a line that is no conversation is refused by its path and number") {
   refused(R"({"messages": [{"role": "user"}]})", "a message needs \"content\" (or \"value\"), a text");
   refused(R"({"messages": [{"role": "user", "content": 3}]})", "a message needs \"content\" (or \"value\"), a text");
   refused(R"({"messages": [{"role": "tool", "content": "x"}]})", "chat template: message 0 is of the role tool");
+  refused(R"({"messages": [{"role": "user", "content": "x"}]})",
+          "the assistant says nothing, so no target would count; add its answer or take the line out");
   CHECK_THROWS_WITH_AS(rows_of(folder.write("empty.jsonl", "\n")), doctest::Contains("empty.jsonl: holds no conversation"), FileError);
   CHECK_THROWS_WITH_AS(rows_of(folder / "absent.jsonl"), doctest::Contains("absent.jsonl: the conversations cannot be read"), FileError);
+}
+
+TEST_CASE("conversations without any answer are refused, and not taken for ones that were cut") {
+  const TemporaryFolder folder;
+  struct WithEnds : nn::ByteTokenizer {
+    std::vector<nn::SpecialToken> special_tokens() const override { return {{"<s>", 256}, {"</s>", 257}}; }
+    std::size_t vocab_size() const override { return 258; }
+  };
+  for (const char* line : {R"({"messages": [{"role": "system", "content": "x"}]})", R"({"messages": [{"role": "user", "content": "x"}]})"})
+    CHECK_THROWS_WITH_AS(conversation_rows({folder.write("mute.jsonl", line)}, nn::ChatTemplate::llama2, WithEnds(), 64, 0, 1),
+                         doctest::Contains("mute.jsonl: line 1: the assistant says nothing"), FileError);
 }
 
 TEST_CASE("training without an end to learn is refused by its reason") {

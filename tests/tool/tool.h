@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -12,7 +13,7 @@
 inline const std::string tool = GRADUS_BIN_DIR "/gradus";
 
 struct Folder {
-  std::filesystem::path path = std::filesystem::temp_directory_path() / "gradus_tool_test";
+  std::filesystem::path path = std::filesystem::temp_directory_path() / ("gradus_tool_test_" + std::to_string(getpid()));
   Folder() {
     std::filesystem::remove_all(path);
     std::filesystem::create_directories(path);

@@ -75,7 +75,7 @@ TEST_CASE("a value that makes no sense is refused by its flag") {
   refused("train --steps many" + out, "--steps");
   refused("train --steps 0" + out, "--steps");
   refused("train --lr -1" + out, "--lr");
-  refused("train --tokenizer words" + out, "--tokenizer");
+  refused("train --tokenizer words" + out, "words");
   refused("train --preset huge" + out, "huge");
   refused("train --steps 3", "--out");
   refused("train --text " + folder / "absent.txt" + out, "absent.txt");
