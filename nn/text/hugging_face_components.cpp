@@ -99,7 +99,7 @@ static void read_post_processor(const Json& value, std::string_view path, BpeMod
       refuse(path, "post_processor", known, value);
     if (single.size() == 1) continue;
     const Json token = single[0].value("/SpecialToken/id"_json_pointer, Json());
-    const auto found = std::ranges::find_if(model.added, [&](const AddedToken& added) { return added.text == token; });
+    const auto found = std::ranges::find_if(model.added, [&](const AddedToken& added) { return token == Json(added.text); });
     if (found == model.added.end()) refuse(path, "post_processor", "one whose token is among the added_tokens", value);
     model.begin = found->id;
   }
