@@ -108,7 +108,8 @@ static void read_post_processor(const Json& value, std::string_view path, BpeMod
       refuse(path, "post_processor", known, value);
     if (single.size() == 1) continue;
     const Json token = below(single[0], {"SpecialToken", "id"});
-    const auto found = std::ranges::find_if(model.added, [&](const AddedToken& added) { return added.text == token; });
+    const auto found =
+        std::ranges::find_if(model.added, [&](const AddedToken& added) { return token == Json(added.text); });
     if (found == model.added.end()) refuse(path, "post_processor", "one whose token is among the added_tokens", value);
     const Json ids = below(part, {"special_tokens", found->text.c_str(), "ids"});
     if (ids != Json::array({found->id})) refuse(path, "post_processor", "one with the id of its token", value);
