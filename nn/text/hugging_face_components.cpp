@@ -1,5 +1,6 @@
 // The parts of a tokenizer.json that say what happens to a text before and after the merging.
 #include <algorithm>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 
 #include "autograd/error.h"
@@ -20,6 +21,16 @@ static const Json fuse = Json::parse(R"({"type": "Fuse"})");
 static const Json strip_space = Json::parse(R"({"type": "Strip", "content": " ", "start": 1, "stop": 0})");
 
 static Json component(const Json& file, const char* name) { return file.contains(name) ? file[name] : Json(); }
+
+// What stands below the names, one inside the other; null where one is missing or no object.
+static Json below(const Json& value, std::initializer_list<const char*> names) {
+  const Json* at = &value;
+  for (const char* name : names) {
+    if (!at->contains(name)) return nullptr;
+    at = &(*at)[name];
+  }
+  return *at;
+}
 
 static bool is_type(const Json& value, std::string_view type) {
   return value.is_object() && value.contains("type") && value["type"] == type;
@@ -53,7 +64,7 @@ static void read_pre_tokenizer(const Json& value, std::string_view path, BpeMode
   if (gpt2) model.pattern = Pattern::gpt2;
   if (list.size() == 1) return;
   const Json& split = list[0];
-  const Json regex = is_type(split, "Split") ? split.value("/pattern/Regex"_json_pointer, Json()) : Json();
+  const Json regex = is_type(split, "Split") ? below(split, {"pattern", "Regex"}) : Json();
   const auto pattern = regex.is_string() ? pattern_of_regex(regex.get<std::string>()) : std::nullopt;
   if (list.size() > 2 || gpt2 || model.prefix_space || !pattern || component(split, "behavior") != "Isolated" ||
       flag(split, "invert", false, path))
@@ -92,15 +103,16 @@ static void read_post_processor(const Json& value, std::string_view path, BpeMod
   for (const Json& part : parts(value, "processors")) {
     if (is_type(part, "ByteLevel")) continue;  // adjusts offsets, which nobody asks for here
     const Json single = component(part, "single");
-    const auto sequence = [&](std::size_t place) { return single[place].value("/Sequence/id"_json_pointer, Json()); };
     if (!is_type(part, "TemplateProcessing") || !single.is_array() || single.empty() || single.size() > 2 ||
-        !std::ranges::all_of(single, [](const Json& entry) { return entry.is_object(); }) ||
-        sequence(single.size() - 1) != "A" || model.begin)
+        below(single.back(), {"Sequence", "id"}) != "A" || model.begin)
       refuse(path, "post_processor", known, value);
     if (single.size() == 1) continue;
-    const Json token = single[0].value("/SpecialToken/id"_json_pointer, Json());
-    const auto found = std::ranges::find_if(model.added, [&](const AddedToken& added) { return token == Json(added.text); });
+    const Json token = below(single[0], {"SpecialToken", "id"});
+    const auto found =
+        std::ranges::find_if(model.added, [&](const AddedToken& added) { return token == Json(added.text); });
     if (found == model.added.end()) refuse(path, "post_processor", "one whose token is among the added_tokens", value);
+    const Json ids = below(part, {"special_tokens", found->text.c_str(), "ids"});
+    if (ids != Json::array({found->id})) refuse(path, "post_processor", "one with the id of its token", value);
     model.begin = found->id;
   }
 }

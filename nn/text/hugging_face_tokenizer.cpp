@@ -28,8 +28,11 @@ class Reader {
     read_merges();
     read_components(file_, path_, model_);
     model_.whole_words = flag(file_["model"], "ignore_merges", false);
-    expect<FileError>(!model_.whole_words || model_.alphabet == BpeModel::Alphabet::bytes,
+    const bool characters = model_.alphabet == BpeModel::Alphabet::characters;
+    expect<FileError>(!characters || !model_.whole_words,
                       "{}: expected \"ignore_merges\" only with ByteLevel, found it without", path_);
+    expect<FileError>(!characters || flag(file_["model"], "byte_fallback", false),
+                      "{}: expected \"byte_fallback\" where there is no ByteLevel, found neither", path_);
     return std::move(model_);
   }
 

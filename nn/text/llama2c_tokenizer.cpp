@@ -74,7 +74,7 @@ Llama2cTokenizer::Llama2cTokenizer(std::vector<Piece> pieces) {
 void Llama2cTokenizer::add(Piece piece) {
   const int id = static_cast<int>(pieces_.size());
   if (piece.byte >= 0 && byte_ids_[piece.byte] < 0) byte_ids_[piece.byte] = id;
-  ids_.emplace(piece.text, id);
+  if (piece.byte < 0 && id > last_special) ids_.emplace(piece.text, id);
   pieces_.push_back(std::move(piece));
 }
 

@@ -17,7 +17,8 @@ namespace gradus::nn {
 
 class Llama2cTokenizer : public Tokenizer {
  public:
-  static constexpr int begin = 1;  // stands before every text, and so ends the one before
+  static constexpr int begin = 1;         // stands before every text, and so ends the one before
+  static constexpr int last_special = 2;  // <unk>, begin and end come first; no text becomes one of them
 
   struct Piece {
     std::string text;  // what the file spells
@@ -36,7 +37,8 @@ class Llama2cTokenizer : public Tokenizer {
   void write(const std::filesystem::path& path) const;
 
   // The begin token, the piece " ", and the text's characters, neighbours merged as long as two spell a piece: those
-  // of the highest score first, the leftmost among equals. A character that is no piece becomes its bytes.
+  // of the highest score first, the leftmost among equals. A character that is no piece becomes its bytes; a text that
+  // spells the piece of a byte, <0x41>, does not become that byte.
   // Errors: such a character, where the vocabulary has no bytes.
   std::vector<int> encode(std::string_view text, Specials specials = Specials::as_text) const override;
   // The begin token writes nothing, and takes a space from the start of the piece behind it.
@@ -56,7 +58,7 @@ class Llama2cTokenizer : public Tokenizer {
 
   std::uint32_t longest_ = 0;  // bytes of a piece, as the file says
   std::vector<Piece> pieces_;
-  std::unordered_map<std::string, int> ids_;  // the lowest id of each spelling
+  std::unordered_map<std::string, int> ids_;  // the lowest id of each spelling that is text
   std::vector<int> byte_ids_ = std::vector(256, -1);  // −1 where there is none
 };
 

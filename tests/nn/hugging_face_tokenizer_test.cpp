@@ -118,8 +118,9 @@ TEST_CASE("a prefix space and a begin token in front, as the file has them") {
   file["model"]["vocab"] = {{"a", 0}, {"b", 1}, {"ab", 2}, {"Ġ", 4}};
   file["pre_tokenizer"]["add_prefix_space"] = true;
   file["post_processor"] = Json::parse(R"({"type": "Sequence", "processors": [{"type": "ByteLevel"},
-    {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<end>", "type_id": 0}},
-                                              {"Sequence": {"id": "A", "type_id": 0}}], "pair": []}]})");
+    {"type": "TemplateProcessing", "pair": [],
+     "single": [{"SpecialToken": {"id": "<end>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+     "special_tokens": {"<end>": {"id": "<end>", "ids": [3], "tokens": ["<end>"]}}}]})");
   const auto tokenizer = tokenizer_from_json(file.dump(), "t.json");
   CHECK(tokenizer->begin_token() == 3);
   CHECK(tokenizer->encode("ab") == std::vector{3, 4, 2});
@@ -169,6 +170,10 @@ TEST_CASE("a component that is not known here is refused with its text") {
   check_refused("/post_processor", behind.c_str(), processor + behind);
   check_refused("/post_processor", R"({"single":[7,8],"type":"TemplateProcessing"})",
                 processor + R"({"single":[7,8],"type":"TemplateProcessing"})");
+  const std::string other_id = R"({"single":[{"SpecialToken":{"id":"<end>"}},{"Sequence":{"id":"A"}}],)"
+                               R"("special_tokens":{"<end>":{"ids":[2]}},"type":"TemplateProcessing"})";
+  check_refused("/post_processor", other_id.c_str(),
+                "expected a post_processor that this library knows, one with the id of its token, found " + other_id);
   check_refused("/model/type", "\"WordPiece\"", "expected a model of type \"BPE\", found \"WordPiece\"");
   check_refused("/model/dropout", "0.1", "expected \"dropout\" to be off, found 0.1, which is not known here");
   check_refused("/model/end_of_word_suffix", "\"</w>\"",
@@ -210,15 +215,75 @@ TEST_CASE("a file cut off anywhere is refused, and none crashes") {
     CHECK_THROWS_AS(tokenizer_from_json(std::string_view(whole).substr(0, length), "t.json"), FileError);
 }
 
+// LLaMA's components around the same vocabulary.
+static Json file_of_characters() {
+  Json file = small_file();
+  const Json space = "▁";
+  file["normalizer"] = {{"type", "Sequence"},
+                        {"normalizers",
+                         {{{"type", "Prepend"}, {"prepend", space}},
+                          {{"type", "Replace"}, {"pattern", {{"String", " "}}}, {"content", space}}}}};
+  file["pre_tokenizer"] = nullptr;
+  file["post_processor"] = Json::parse(R"({"type": "TemplateProcessing",
+    "single": [{"SpecialToken": {"id": "<end>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+    "special_tokens": {"<end>": {"id": "<end>", "ids": [3], "tokens": ["<end>"]}}})");
+  file["decoder"] = {{"type", "Sequence"},
+                     {"decoders",
+                      {{{"type", "Replace"}, {"pattern", {{"String", space}}}, {"content", " "}},
+                       {{"type", "ByteFallback"}},
+                       {{"type", "Fuse"}},
+                       {{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}}}}};
+  file["model"]["byte_fallback"] = true;
+  file["model"]["vocab"] = {{"a", 0}, {"b", 1}, {"ab", 2}, {"▁", 4}};
+  return file;
+}
+
+// With what LLaMA 3's has: a Split, and a Sequence of post-processors.
+static Json file_of_bytes() {
+  Json file = small_file();
+  Json processor = file_of_characters()["post_processor"];
+  file["post_processor"] = {{"type", "Sequence"}, {"processors", {{{"type", "ByteLevel"}}, processor}}};
+  file["pre_tokenizer"] = {
+      {"type", "Sequence"},
+      {"pretokenizers",
+       {{{"type", "Split"}, {"pattern", {{"Regex", pattern_regex(Pattern::llama3)}}}, {"behavior", "Isolated"},
+         {"invert", false}},
+        {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", false}}}}};
+  return file;
+}
+
+TEST_CASE("characters without byte fallback are refused: what the vocabulary lacks would be lost") {
+  Json file = file_of_characters();
+  CHECK(tokenizer_from_json(file.dump(), "t.json")->encode("ab") == std::vector{3, 4, 2});
+  file["model"]["byte_fallback"] = false;
+  CHECK_THROWS_WITH_AS(tokenizer_from_json(file.dump(), "t.json"),
+                       "t.json: expected \"byte_fallback\" where there is no ByteLevel, found neither", FileError);
+}
+
+// The pointers of a value and of all that is in it.
+static void list_pointers(const Json& value, const Json::json_pointer& at, std::vector<Json::json_pointer>& list) {
+  list.push_back(at);
+  if (value.is_object())
+    for (const auto& [name, member] : value.items()) list_pointers(member, at / name, list);
+  if (value.is_array())
+    for (std::size_t i = 0; i < value.size(); ++i) list_pointers(value[i], at / i, list);
+}
+
 TEST_CASE("a file with any one value replaced by another kind is read or refused, and none crashes") {
-  const Json flat = small_file().flatten();
-  for (const auto& [pointer, value] : flat.items())
-    for (const char* other : {"null", "true", "-3", "1e30", "\"x\"", "[]", "{}", "[[]]", "[{}]", "{\"type\": \"Sequence\"}"}) {
-      Json file = small_file();
-      file[Json::json_pointer(pointer)] = Json::parse(other);
-      try {
-        tokenizer_from_json(file.dump(), "t.json")->encode("");
-      } catch (const FileError&) {
+  for (const Json& file : {small_file(), file_of_characters(), file_of_bytes()}) {
+    CHECK(tokenizer_from_json(file.dump(), "t.json")->vocab_size() >= 4);
+    std::vector<Json::json_pointer> pointers;
+    list_pointers(file, Json::json_pointer(), pointers);
+    for (const Json::json_pointer& pointer : pointers)
+      for (const char* other : {"null", "true", "-3", "1e30", "\"x\"", "[]", "{}", "[[]]", "[1, 2]", "[{}]",
+                                "{\"type\": \"Sequence\"}"}) {
+        Json changed = file;
+        changed[pointer] = Json::parse(other);
+        CAPTURE(changed.dump());
+        try {
+          tokenizer_from_json(changed.dump(), "t.json")->encode("");
+        } catch (const FileError&) {
+        }
       }
-    }
+  }
 }

@@ -370,6 +370,28 @@ TEST_CASE("merging through a queue finds what looking at all pairs finds") {
                        "pieces", ShapeError);
 }
 
+// The best-known vocabularies have no pieces that merging could take that far; others may.
+TEST_CASE("a text that spells a special token or the piece of a byte stays text, even where merging leads there") {
+  const std::vector<std::string> spellings = {"<unk>", "\n<s>\n", "\n</s>\n", "<0x41>"};
+  std::vector<Piece> pieces;
+  for (const std::string& spelling : spellings) pieces.push_back({spelling, 100});
+  pieces.push_back({" ", 0});
+  for (const std::string& spelling : spellings)
+    for (std::size_t length = 1; length <= spelling.size(); ++length) {
+      pieces.push_back({spelling.substr(length - 1, 1), 0});
+      if (length < spelling.size()) pieces.push_back({spelling.substr(0, length), static_cast<float>(length)});
+    }
+  const TemporaryFolder folder;
+  const Llama2cTokenizer tokenizer(folder.write("spelling.bin", tokenizer_bytes(pieces)), pieces.size());
+  for (const std::string& spelling : spellings) {
+    CAPTURE(spelling);
+    const std::vector<int> ids = tokenizer.encode(spelling);
+    CHECK(ids.size() == 4);  // the begin token, a space, all but the last character, the last
+    CHECK(*std::min_element(ids.begin() + 1, ids.end()) >= 4);
+    CHECK(tokenizer.decode(ids) == spelling);
+  }
+}
+
 // Where the best pair is looked for again after each merge, this takes hours.
 TEST_CASE("a long text without a break is no harder than any other") {
   if (absent()) return;
