@@ -7,6 +7,7 @@
 #include "nn/hugging_face.h"
 #include "nn/json_settings.h"
 #include "nn/llama2c.h"
+#include "nn/text/chat_template.h"
 #include "nn/text/read_tokenizer.h"
 #include "nn/text/text_file.h"
 
@@ -97,9 +98,24 @@ std::unique_ptr<Tokenizer> load_any_tokenizer(const Path& path, const Path& toke
   return tokenizer;
 }
 
+// A template in Jinja is recognised and not run; a model with one that is none of ours is a model without.
+static std::string template_of(const Path& folder) {
+  const Path path = folder / "tokenizer_config.json";
+  if (!std::filesystem::exists(path)) return std::string(word_of(ChatTemplate::none));
+  const JsonSettings settings(read_text_file(path, "a tokenizer's settings"), path.string());
+  if (!settings.has("chat_template")) return std::string(word_of(ChatTemplate::none));
+  try {
+    return std::string(word_of(recognise_chat_template(settings.text("chat_template"))));
+  } catch (const ShapeError&) {
+    return std::string(word_of(ChatTemplate::none));
+  }
+}
+
 Model load_any(const Path& path, const Path& tokenizer_path) {
   std::unique_ptr<Tokenizer> tokenizer = load_any_tokenizer(path, tokenizer_path);
-  return {load_any_decoder(path), std::move(tokenizer)};
+  Model model{load_any_decoder(path), std::move(tokenizer)};
+  if (form_of(path) == ModelForm::hugging_face) model.decoder.config.chat_template = template_of(resolve_checkpoint(path));
+  return model;
 }
 
 }  // namespace gradus::nn

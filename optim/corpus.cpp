@@ -1,10 +1,11 @@
 #include "optim/corpus.h"
 
-#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "autograd/error.h"
+#include "nn/text/unicode.h"
+#include "nn/text/utf8.h"
 
 namespace gradus::optim {
 
@@ -12,123 +13,130 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 static constexpr std::size_t piece_bytes = std::size_t{8} << 20;
+static constexpr std::size_t most_bytes = 8 * piece_bytes;
 
-std::vector<fs::path> files_of(const Corpus& corpus) {
-  std::vector<fs::path> files;
-  for (const fs::path& path : corpus.paths) {
-    expect<FileError>(fs::exists(path), "{}: the text cannot be read: no such file or folder", path.string());
-    if (!fs::is_directory(path)) {
-      files.push_back(path);
-      continue;
-    }
-    const std::size_t before = files.size();
-    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(path))
-      if (entry.is_regular_file() && (entry.path().extension() == ".txt" || entry.path().extension() == ".jsonl"))
-        files.push_back(entry.path());
-    expect<FileError>(files.size() > before, "{}: expected .txt or .jsonl files in this folder, found none", path.string());
-    std::sort(files.begin() + static_cast<std::ptrdiff_t>(before), files.end());
-  }
-  return files;
+static bool is_jsonl(const fs::path& path) { return path.extension() == ".jsonl"; }
+
+static bool begins_with_space(std::string_view text) {
+  const nn::FirstCharacter first = nn::first_character(text);
+  return first.state == nn::Utf8::whole && nn::character_kind(first.code) == nn::CharacterKind::space;
 }
 
-std::uint64_t bytes_of(const Corpus& corpus) {
-  std::uint64_t bytes = 0;
-  for (const fs::path& file : files_of(corpus)) bytes += fs::file_size(file);
-  return bytes;
+static bool ends_with_space(std::string_view text) {
+  std::size_t begin = text.size() - 1;
+  while (begin > 0 && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) --begin;
+  return begins_with_space(text.substr(begin));
+}
+
+// A line break is a token's end when it stands alone: several spaces may be split otherwise than each by itself.
+static bool separable(std::string_view before, std::string_view after) {
+  return before.size() >= 2 && !ends_with_space(before.substr(0, before.size() - 1)) && !begins_with_space(after);
 }
 
 namespace {
 
-// Collects lines into pieces, and knows whether the document that they belong to has any text.
+// Where a piece begins.
+struct Place {
+  std::uint64_t byte = 0;   // of a text file
+  std::size_t line = 0;     // of a .jsonl file, from 1
+  std::string text() const {
+    return line > 0 ? message("line {}: ", line) : byte > 0 ? message("in the text from byte {} on: ", byte) : "";
+  }
+};
+
+// Collects a file's lines into pieces.
 class Pieces {
  public:
-  explicit Pieces(const std::function<void(std::string_view, bool)>& each) : each_(each) {}
+  Pieces(const fs::path& path, const std::function<void(const Piece&)>& each) : path_(path), each_(each) {}
 
-  void add(std::string_view text) {
-    if (waiting_.size() + text.size() > piece_bytes && !waiting_.empty()) hand_on(false);
-    waiting_ += text;
+  void add(std::string_view line, const Place& place) {
+    const std::size_t together = waiting_.size() + line.size();
+    if (together > most_bytes || (together > piece_bytes && separable(waiting_, line))) hand_on(false);
+    if (waiting_.empty()) place_ = place;
+    waiting_ += line;
   }
-  void end_document() {
-    if (!waiting_.empty()) hand_on(true);
-  }
+  void end_document() { hand_on(true); }
   bool any() const { return any_; }
 
  private:
   void hand_on(bool ends) {
-    each_(waiting_, ends);
+    if (waiting_.empty()) return;
+    try {
+      each_({waiting_, begins_, ends});
+    } catch (const ShapeError& problem) {
+      throw FileError(message("{}: {}{}", path_.string(), place_, problem.what()));
+    }
     any_ = true;
+    begins_ = ends;
     waiting_.clear();
   }
 
-  const std::function<void(std::string_view, bool)>& each_;
+  const fs::path& path_;
+  const std::function<void(const Piece&)>& each_;
   std::string waiting_;
-  bool any_ = false;
+  Place place_;
+  bool begins_ = true, any_ = false;
 };
 
 }  // namespace
 
-static void read_lines(std::ifstream& file, const std::string& separator, Pieces& pieces) {
+// Returns whether there was a separator.
+static bool read_lines(std::ifstream& file, const std::string& separator, Pieces& pieces) {
+  bool separated = false;
+  Place place;
   for (std::string line; std::getline(file, line);) {
-    if (!separator.empty() && (line == separator || line == separator + "\r")) {
-      pieces.end_document();
-      continue;
-    }
     if (!file.eof()) line += '\n';
-    pieces.add(line);
+    if (const std::size_t end = line.find_last_not_of("\r\n") + 1;
+        !separator.empty() && std::string_view(line).substr(0, end) == separator) {
+      pieces.end_document();
+      separated = true;
+    } else {
+      pieces.add(line, place);
+    }
+    place.byte += line.size();
   }
   pieces.end_document();
+  return separated;
+}
+
+static std::string what_it_is(const Json& json) {
+  if (json.is_discarded()) return "what is not JSON";
+  if (!json.is_object()) return message("JSON of the kind {}", json.type_name());
+  if (!json.contains("text")) return "an object without one";
+  return message("a \"text\" of the kind {}", json["text"].type_name());
 }
 
 static void read_documents(std::ifstream& file, const std::string& path, Pieces& pieces) {
-  std::size_t number = 0;
+  Place place;
   for (std::string line; std::getline(file, line);) {
-    ++number;
+    ++place.line;
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     const Json json = Json::parse(line, nullptr, false);
     expect<FileError>(json.is_object() && json.contains("text") && json["text"].is_string(),
-                      "{}: expected line {} to be a JSON object with a \"text\", found {}", path, number,
-                      json.is_discarded() ? "what is not JSON" : json.dump().substr(0, 60));
-    pieces.add(json["text"].get<std::string>());
+                      "{}: expected line {} to be a JSON object with a \"text\", found {}", path, place.line, what_it_is(json));
+    pieces.add(json["text"].get_ref<const std::string&>(), place);
     pieces.end_document();
   }
 }
 
-static void read_file(const fs::path& path, const std::string& separator, Pieces& pieces) {
-  std::ifstream file(path, std::ios::binary);
-  expect<FileError>(file.good() && fs::is_regular_file(path), "{}: the text cannot be read", path.string());
-  if (path.extension() == ".jsonl")
-    read_documents(file, path.string(), pieces);
-  else
-    read_lines(file, separator, pieces);
-  expect<FileError>(!file.bad(), "{}: reading it ended with an error", path.string());
-}
-
-void for_each_piece(const Corpus& corpus, const std::function<void(std::string_view, bool)>& each) {
-  Pieces pieces(each);
-  const std::vector<fs::path> files = files_of(corpus);
-  for (const fs::path& file : files) read_file(file, corpus.separator, pieces);
-  expect<FileError>(pieces.any(), "{}: the text is empty; there is nothing to learn from",
-                    files.empty() ? "corpus" : files.front().string());
-}
-
-void encode(const Corpus& corpus, const nn::Tokenizer& tokenizer, const std::function<void(std::span<const int>)>& each) {
-  for (const fs::path& file : files_of(corpus)) {
-    try {
-      for_each_piece({{file}, corpus.separator}, [&](std::string_view text, bool ends) {
-        std::vector<int> ids = tokenizer.encode(text);
-        if (const std::optional<int> end = tokenizer.end_token(); ends && end) ids.push_back(*end);
-        each(ids);
-      });
-    } catch (const ShapeError& problem) {
-      throw FileError(message("{}: {}", file.string(), problem.what()));
+void for_each_piece(const Corpus& corpus, const std::function<void(const Piece&)>& each) {
+  bool any_text_file = false, separated = false;
+  for (const fs::path& path : files_of(corpus)) {
+    std::ifstream file(path, std::ios::binary);
+    expect<FileError>(file.good(), "{}: the text cannot be read; is it yours to read?", path.string());
+    Pieces pieces(path, each);
+    if (is_jsonl(path)) {
+      read_documents(file, path.string(), pieces);
+    } else {
+      any_text_file = true;
+      separated = read_lines(file, corpus.separator, pieces) || separated;
     }
+    expect<FileError>(!file.bad(), "{}: reading it ended with an error", path.string());
+    expect<FileError>(pieces.any(), "{}: the text is empty; there is nothing to learn from", path.string());
   }
-}
-
-std::vector<int> encode(const Corpus& corpus, const nn::Tokenizer& tokenizer) {
-  std::vector<int> ids;
-  encode(corpus, tokenizer, [&](std::span<const int> piece) { ids.insert(ids.end(), piece.begin(), piece.end()); });
-  return ids;
+  expect<FileError>(corpus.separator.empty() || separated || !any_text_file,
+                    "{}: expected the line {} between documents, found it in no text file; it must be all that is in its line",
+                    corpus.paths.front().string(), corpus.separator);
 }
 
 }  // namespace gradus::optim

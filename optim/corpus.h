@@ -12,8 +12,6 @@
 #include <string_view>
 #include <vector>
 
-#include "nn/text/tokenizer.h"
-
 namespace gradus::optim {
 
 struct Corpus {
@@ -21,20 +19,23 @@ struct Corpus {
   std::string separator;  // a line that ends a document; empty: a text file is one document
 };
 
-// The corpus' files. Errors (FileError): a path that is not there; a folder without such files.
+// The corpus' files. Errors (FileError): a path that is not there, or neither file nor folder; a folder without such files.
 std::vector<std::filesystem::path> files_of(const Corpus& corpus);
-std::uint64_t bytes_of(const Corpus& corpus);  // of all files together
+std::uint64_t bytes_of(const Corpus& corpus);                               // of all files together
+std::vector<std::filesystem::path> left_out_of(const Corpus& corpus);  // the folders' other files
 
-// Calls each(text, ends) for the pieces of every document in turn; `ends` says that it is the document's last one. A piece
-// ends behind a line break where a document has several. Documents without text are left out.
-// Errors (FileError): no text in the whole corpus; a file that cannot be read; a line of a .jsonl file that is not such an
-// object, by its number.
-void for_each_piece(const Corpus& corpus, const std::function<void(std::string_view text, bool ends)>& each);
+// A document, or a part of one.
+struct Piece {
+  std::string_view text;
+  bool begins, ends;  // is it the document's first piece, its last?
+};
 
-// The corpus as tokens, a piece at a time. Behind each document stands the tokenizer's end token, where it has one, so that
-// a model learns where texts end. A text that spells a special token is text.
-// Errors (FileError): those above; a character that the tokenizer does not know, with the file.
-void encode(const Corpus& corpus, const nn::Tokenizer& tokenizer, const std::function<void(std::span<const int>)>& each);
-std::vector<int> encode(const Corpus& corpus, const nn::Tokenizer& tokenizer);
+// Calls each(piece) for the pieces of every document in turn. Documents without text are left out.
+//
+// A document of more than 8 MiB comes in several pieces. They end behind line breaks between characters that are no spaces,
+// where no tokenizer makes one token of both sides; for want of such a place, at 64 MiB behind any line break.
+// Errors (FileError): a file that cannot be read or has no text; a line of a .jsonl file that is not such an object, by its
+// number; a separator that no text file has; a ShapeError of each(), with the file and the place in it.
+void for_each_piece(const Corpus& corpus, const std::function<void(const Piece& piece)>& each);
 
 }  // namespace gradus::optim

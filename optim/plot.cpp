@@ -5,29 +5,15 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <fstream>
 #include <span>
 #include <utility>
 
 #include "autograd/error.h"
+#include "optim/gnuplot.h"
 
 namespace gradus::optim {
 
 using Point = std::pair<std::uint64_t, double>;  // step, loss
-
-// In gnuplot's single quotes nothing is special but the quote itself.
-static std::string gnuplot_quoted(const std::string& text) {
-  std::string quoted = "'";
-  for (char c : text) quoted += c == '\'' ? "''" : std::string(1, c == '\n' ? ' ' : c);
-  return quoted + "'";
-}
-
-static std::string shell_quoted(const std::string& text) {
-  std::string quoted = "'";
-  for (char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  return quoted + "'";
-}
 
 // The mean over `half` points on either side. The first points have fewer neighbours, as many on both sides, so that
 // the steep beginning is not flattened; the last ones only lack those that are still to come.
@@ -137,40 +123,34 @@ std::string runs_script(const std::vector<PlottedRun>& runs, const PlotTarget& t
   return script + curves + "\n";
 }
 
-static bool no_picture(const std::filesystem::path& path, const std::string& reason) {
-  std::fprintf(stderr, "no picture %s: %s\n", path.string().c_str(), reason.c_str());
-  return false;
-}
-
 static bool has_loss(const std::vector<Metrics>& rows) {
   return std::ranges::any_of(rows, [](const Metrics& row) { return std::isfinite(row.loss); });
 }
 
-// Lets gnuplot read the script from a file beside the picture.
-static bool draw(const std::filesystem::path& picture, const std::string& script) {
-  if (std::system("gnuplot --version > /dev/null 2>&1") != 0)
-    return no_picture(picture, "the program gnuplot is not installed");
-  std::filesystem::path path = picture;
-  path += ".gnuplot";
-  std::ofstream file(path);
-  file << script << std::flush;
-  if (!file.good()) return no_picture(picture, "cannot write " + path.string());
-  const int status = std::system(("gnuplot < " + shell_quoted(path.string())).c_str());
-  std::error_code ignored;
-  std::filesystem::remove(path, ignored);
-  return status == 0 || no_picture(picture, "gnuplot failed");
+static void expect_loss(bool any, const std::string& picture) {
+  expect<FileError>(any, "{}: no picture: there is no loss to draw", picture);
 }
+
+static std::filesystem::path beside(std::filesystem::path svg) { return svg += ".gnuplot"; }
 
 bool plot_loss(const std::vector<Metrics>& rows, const std::filesystem::path& svg, const PlotOptions& options) {
-  return has_loss(rows) ? draw(svg, plot_script(rows, svg, options)) : no_picture(svg, "there is no loss to draw");
+  try {
+    expect_loss(has_loss(rows), svg.string());
+    run_gnuplot(beside(svg), plot_script(rows, svg, options), svg.string());
+    return true;
+  } catch (const FileError& problem) {
+    std::fprintf(stderr, "%s\n", problem.what());
+    return false;
+  }
 }
 
-bool plot_runs(const std::vector<PlottedRun>& runs, const PlotTarget& target, const PlotOptions& options) {
-  const std::filesystem::path picture =
-      target.svg.empty() ? std::filesystem::temp_directory_path() / message("gradus-plot-{}", getpid()) : target.svg;
-  if (std::ranges::none_of(runs, [](const PlottedRun& run) { return has_loss(run.rows); }))
-    return no_picture(picture, "there is no loss to draw");
-  return draw(picture, runs_script(runs, target, options));
+void plot_runs(const std::vector<PlottedRun>& runs, const PlotTarget& target, const PlotOptions& options) {
+  const std::string picture = target.svg.empty() ? "terminal" : target.svg.string();
+  expect_loss(std::ranges::any_of(runs, [](const PlottedRun& run) { return has_loss(run.rows); }), picture);
+  const std::string script = runs_script(runs, target, options);
+  if (!target.svg.empty()) return run_gnuplot(beside(target.svg), script, picture);
+  std::fflush(stdout);  // gnuplot writes to the same
+  run_gnuplot(std::filesystem::temp_directory_path() / message("gradus-plot-{}", getpid()), script, picture);
 }
 
 }  // namespace gradus::optim

@@ -1,3 +1,4 @@
+// The course of training as a picture: losses over steps.
 #pragma once
 
 #include <filesystem>
@@ -33,8 +34,8 @@ struct PlotTarget {
   std::filesystem::path svg = {};  // empty: the terminal, in characters
   std::size_t columns = 79, lines = 24;
 };
-// Returns whether there is a picture, as above.
-bool plot_runs(const std::vector<PlottedRun>& runs, const PlotTarget& target, const PlotOptions& options = {});
+// Errors (FileError): no run has a loss; gnuplot is not installed or failed; the picture cannot be written.
+void plot_runs(const std::vector<PlottedRun>& runs, const PlotTarget& target, const PlotOptions& options = {});
 std::string runs_script(const std::vector<PlottedRun>& runs, const PlotTarget& target, const PlotOptions& options = {});
 
 }  // namespace gradus::optim

@@ -1,11 +1,13 @@
 #include "optim/rows.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
 #include "autograd/error.h"
 #include "autograd/ops/cross_entropy.h"
+#include "optim/encode.h"
 
 namespace gradus::optim {
 
@@ -92,21 +94,26 @@ static void append_rows(std::vector<Example>& examples, const std::vector<int>& 
 
 Rows document_rows(const Corpus& corpus, const nn::Tokenizer& tokenizer, std::size_t context, double validation_fraction,
                    std::uint64_t seed) {
+  expect(context > 0, "rows: a context of 0 tokens has nothing to predict; use 1 or more");
   expect(validation_fraction >= 0 && validation_fraction < 1, "rows: the validation part must be a fraction in [0, 1), not {}",
          validation_fraction);
-  std::vector<std::vector<int>> documents(1);
-  for_each_piece(corpus, [&](std::string_view text, bool ends) {
-    const std::vector<int> ids = tokenizer.encode(text);
-    documents.back().insert(documents.back().end(), ids.begin(), ids.end());
+  std::vector<Example> training;
+  std::vector<std::size_t> first_rows;  // of the documents
+  std::vector<int> document;
+  encode_documents(corpus, tokenizer, [&](std::span<const int> ids, bool ends) {
+    document.insert(document.end(), ids.begin(), ids.end());
     if (!ends) return;
-    if (const std::optional<int> end = tokenizer.end_token()) documents.back().push_back(*end);
-    documents.emplace_back();
+    first_rows.push_back(training.size());
+    append_rows(training, document, context);
+    document.clear();
   });
-  documents.pop_back();
-  const auto kept = static_cast<std::size_t>(static_cast<double>(documents.size()) * validation_fraction);
-  std::vector<Example> training, validation;
-  for (std::size_t i = 0; i < documents.size(); ++i)
-    append_rows(i < documents.size() - kept ? training : validation, documents[i], context);
+  std::vector<Example> validation;
+  const auto kept = static_cast<std::size_t>(static_cast<double>(first_rows.size()) * validation_fraction);
+  if (kept > 0) {
+    const auto boundary = training.begin() + static_cast<std::ptrdiff_t>(first_rows[first_rows.size() - kept]);
+    validation.assign(std::move_iterator(boundary), std::move_iterator(training.end()));
+    training.erase(boundary, training.end());
+  }
   return Rows(std::move(training), std::move(validation), context, seed, tokenizer.end_token() == 0 ? 1 : 0);
 }
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "autograd/random.h"
+#include "nn/text/tokenizer.h"
 #include "optim/corpus.h"
 #include "optim/data.h"
 
@@ -50,7 +50,7 @@ class Rows : public Data {
 // The corpus' documents as rows, each with its end token, where the tokenizer has one. A document that is longer than a row
 // goes on in the next, whose first token is the one before's last, so that every token but the first is a target once.
 // The last documents, about `validation_fraction` of them, are for validation.
-// Errors: those of encode() and of Rows; a fraction outside [0, 1).
+// Errors: those of encode_documents() and of Rows; a context of 0; a fraction outside [0, 1).
 Rows document_rows(const Corpus& corpus, const nn::Tokenizer& tokenizer, std::size_t context, double validation_fraction,
                    std::uint64_t seed);
 

@@ -50,8 +50,11 @@ TokenFile::TokenFile(const std::filesystem::path& path, const nn::Tokenizer& tok
     expect<FileError>(bytes >= sizeof header, "{}: expected a file of tokens, at least {} bytes, found {}", path.string(),
                       sizeof header, bytes);
     read_bytes(0, &header, sizeof header);
-    expect<FileError>(header.magic == Header().magic && header.version == 1 && (header.token_bytes == 2 || header.token_bytes == 4),
-                      "{}: expected a file of tokens, version 1, found something else", path.string());
+    expect<FileError>(header.magic == Header().magic, "{}: expected a file of tokens, which begins with GRADUSTK, found "
+                      "another kind of file", path.string());
+    expect<FileError>(header.version == 1 && (header.token_bytes == 2 || header.token_bytes == 4),
+                      "{}: expected version 1 with 2 or 4 bytes a token, found version {} with {}; encode the text again",
+                      path.string(), header.version, header.token_bytes);
     const std::uint64_t room = (bytes - sizeof header) / header.token_bytes;
     expect<FileError>(room == header.size && (bytes - sizeof header) % header.token_bytes == 0,
                       "{}: expected {} tokens of {} bytes, found {} bytes behind the header; was the file cut?", path.string(),
@@ -91,14 +94,21 @@ void TokenFile::read(std::uint64_t begin, std::span<int> tokens) const {
 }
 
 TokenFileWriter::TokenFileWriter(const std::filesystem::path& path, const nn::Tokenizer& tokenizer)
-    : file_(path), hash_(hash_of(tokenizer)), token_bytes_(tokenizer.vocab_size() <= 65536 ? 2 : 4) {
+    : file_(path),
+      hash_(hash_of(tokenizer)),
+      vocab_size_(tokenizer.vocab_size()),
+      token_bytes_(vocab_size_ <= 65536 ? 2 : 4) {
   const Header room;
   file_.write(&room, sizeof room);
 }
 
 void TokenFileWriter::write(std::span<const int> tokens) {
   std::vector<unsigned char> bytes(tokens.size() * token_bytes_);
-  for (std::size_t i = 0; i < tokens.size(); ++i) std::memcpy(bytes.data() + i * token_bytes_, &tokens[i], token_bytes_);
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    expect(tokens[i] >= 0 && static_cast<std::size_t>(tokens[i]) < vocab_size_,
+           "token file: id {} of token {} must be below the tokenizer's {}", tokens[i], size_ + i, vocab_size_);
+    std::memcpy(bytes.data() + i * token_bytes_, &tokens[i], token_bytes_);
+  }
   file_.write(bytes.data(), bytes.size());
   size_ += tokens.size();
 }

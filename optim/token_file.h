@@ -42,7 +42,8 @@ class TokenFile : public TokenSource {
   std::size_t vocab_size_;
 };
 
-// Writes such a file, a piece at a time; it is there when commit() was called. Errors: as AtomicFile.
+// Writes such a file, a piece at a time; it is there when commit() was called. Errors: as AtomicFile; an id that the tokenizer
+// does not have.
 class TokenFileWriter {
  public:
   TokenFileWriter(const std::filesystem::path& path, const nn::Tokenizer& tokenizer);
@@ -52,6 +53,7 @@ class TokenFileWriter {
  private:
   nn::AtomicFile file_;
   std::uint64_t hash_;
+  std::size_t vocab_size_;
   std::size_t token_bytes_;
   std::uint64_t size_ = 0;
 };

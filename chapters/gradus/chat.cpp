@@ -8,7 +8,7 @@
 
 #include "autograd/error.h"
 #include "autograd/parallel.h"
-#include "nn/checkpoint.h"
+#include "nn/any_model.h"
 #include "nn/text/chat_template.h"
 #include "nn/text/generate.h"
 #include "nn/text/text_stream.h"
@@ -67,7 +67,7 @@ static std::string answer(const ChatOptions& options, const nn::Model& model, in
 void chat(const ChatOptions& options) {
   if (options.threads != 0) set_thread_count(options.threads);
   options.sampler.validate();
-  const nn::Model model = nn::load_model(options.model);
+  const nn::Model model = nn::load_any(options.model);
   const nn::ChatTemplate kind = template_of(options, model);
   const int end = nn::end_of_answer(kind, *model.tokenizer);
   const bool terminal = isatty(STDIN_FILENO) != 0;

@@ -6,12 +6,14 @@
 #include <set>
 
 #include "autograd/error.h"
+#include "nn/any_model.h"
 #include "nn/text/char_tokenizer.h"
 #include "nn/text/chat_template.h"
 #include "nn/text/read_tokenizer.h"
 #include "optim/audit.h"
 #include "optim/conversations.h"
 #include "optim/corpus.h"
+#include "optim/encode.h"
 #include "optim/presets.h"
 #include "optim/rows.h"
 #include "optim/story_grammar.h"
@@ -40,9 +42,9 @@ static nn::CharTokenizer characters_of(const optim::DataSource& source) {
   expect(source.kind != "chat", "train: the characters of conversations are not collected; use --tokenizer bytes, or --init with a model");
   if (source.kind == "stories") return nn::CharTokenizer::of_text(optim::story_corpus(story_seed, story_bytes).text);
   std::set<std::string> all;
-  optim::for_each_piece(corpus_of(source), [&](std::string_view text, bool) {
-    const nn::CharTokenizer piece = nn::CharTokenizer::of_text(text);
-    all.insert(piece.vocabulary().begin(), piece.vocabulary().end());
+  optim::for_each_piece(corpus_of(source), [&](const optim::Piece& piece) {
+    const nn::CharTokenizer characters = nn::CharTokenizer::of_text(piece.text);
+    all.insert(characters.vocabulary().begin(), characters.vocabulary().end());
   });
   return nn::CharTokenizer({all.begin(), all.end()});
 }
@@ -71,6 +73,13 @@ static nn::Config with_flags(nn::Config config, const TrainOptions& options) {
   if (options.attention) config.attention = nn::attention_kind(*options.attention);
   config.validate();
   return config;
+}
+
+static void say_left_out(const optim::Corpus& corpus) {
+  const std::vector<std::filesystem::path> files = optim::left_out_of(corpus);
+  if (!files.empty())
+    std::fprintf(stderr, "%s\n", message("{} files of the folders are neither .txt nor .jsonl and are left out: {}{}", files.size(),
+                                         files.front().string(), files.size() > 1 ? ", …" : "").c_str());
 }
 
 // A large text's tokens, in a file of the run's folder that is made once.
@@ -109,6 +118,7 @@ static std::unique_ptr<optim::Data> data_of(const optim::DataSource& source, con
     return std::make_unique<optim::Windows>(tokenizer.encode(optim::story_corpus(story_seed, story_bytes).text), context,
                                             validation_fraction_of(story_bytes), seed);
   const optim::Corpus corpus = corpus_of(source);
+  say_left_out(corpus);
   const std::uint64_t bytes = optim::bytes_of(corpus);
   const double fraction = validation_fraction_of(static_cast<double>(bytes));
   if (source.kind == "chat") return conversations(corpus.paths, model, fraction, seed);
@@ -141,7 +151,7 @@ static nn::Model new_model(const TrainOptions& options, const optim::DataSource&
 static nn::Model given_model(const TrainOptions& options) {
   expect(!options.preset && !options.tokenizer,
          "train: --init {} brings its architecture and its tokenizer; leave --preset and --tokenizer out", options.init);
-  nn::Model model = nn::load_model(options.init);
+  nn::Model model = nn::load_any(options.init);
   model.decoder.config = with_flags(model.decoder.config, options);
   model.decoder.set_attention(model.decoder.config.attention);
   return model;

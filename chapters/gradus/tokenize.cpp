@@ -73,8 +73,8 @@ static std::vector<int> read_ids(std::string_view text) {
     int id = 0;
     const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), id);
     expect<FileError>(problem == std::errc() && end == word.data() + word.size(),
-                      "standard input: expected ids with spaces between them, found \"{}\" as number {}", word.substr(0, 40),
-                      ids.size());
+                      "standard input: expected ids with spaces between them, found \"{}\" as number {}",
+                      word.substr(0, 40), ids.size());
     ids.push_back(id);
     text.remove_prefix(word.size());
   }

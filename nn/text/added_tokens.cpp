@@ -22,8 +22,8 @@ AddedTokens::AddedTokens(std::vector<AddedToken> tokens) : tokens_(std::move(tok
     expect(!text.empty() && text.size() <= longest, "tokenizer: a special token must have 1 to {} bytes, not {}",
            longest, text.size());
     expect(is_utf8(text), "tokenizer: special token {} must be UTF-8, so that a file can name it", i);
-    expect(places_[text.size()].emplace(text, i).second, "tokenizer: the special token {} must be given once, not twice",
-           json_string(text));
+    expect(places_[text.size()].emplace(text, i).second,
+           "tokenizer: the special token {} must be given once, not twice", json_string(text));
     first_bytes_.set(static_cast<unsigned char>(text[0]));
   }
 }

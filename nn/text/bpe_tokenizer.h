@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -33,6 +34,7 @@ struct BpeModel {
   Pattern pattern = Pattern::none;
   bool whole_words = false;   // a pre-token that is in the vocabulary becomes that token without any merging
   bool prefix_space = false;  // each stretch of text is read with a space before it, which decoding takes away
+  bool composed = false;      // the file asks for Unicode's composed form (NFC); here a text is taken as it is
   std::optional<int> begin;   // stands before every text
   std::optional<int> end;     // ends a text; without it, one of the usual names of such tokens is looked for
 };
@@ -58,6 +60,9 @@ class BpeTokenizer : public Tokenizer {
   const BpeModel& model() const { return model_; }
 
  private:
+  static constexpr std::string_view space_mark = "▁";
+  static std::uint64_t key(std::uint32_t left, std::uint32_t right) { return std::uint64_t{left} << 32 | right; }
+
   void check_ids() const;
   void index_vocabulary();
   void index_merges();

@@ -54,7 +54,7 @@ class Merger {
   std::vector<std::size_t> before_, after_;   // no_place at a word's ends
   std::vector<std::uint64_t> weight_;         // of the word at each place
   std::unordered_map<Pair, Occurrences> pairs_;
-  std::vector<Candidate> heap_;  // a pair stands here with a count that it had, and with its present one if that is higher
+  std::vector<Candidate> heap_;  // a pair stands here with counts that it had, never only with lower ones than it has
   std::vector<Pair> grown_;      // pairs that the merge at work has made more frequent
 };
 
@@ -169,8 +169,9 @@ static std::unordered_map<std::string_view, std::uint64_t> count_words(std::span
 
 BpeTokenizer train_bpe(std::span<const std::string_view> texts, const BpeTrainerOptions& options) {
   const std::size_t fixed = 256 + options.specials.size();
-  expect(options.vocab_size >= fixed, "bpe: a vocabulary of {} is too small for 256 bytes and {} special tokens; ask for {} "
-         "or more", options.vocab_size, options.specials.size(), fixed);
+  expect(options.vocab_size >= fixed,
+         "bpe: a vocabulary of {} is too small for 256 bytes and {} special tokens; ask for {} or more",
+         options.vocab_size, options.specials.size(), fixed);
   expect(options.vocab_size <= std::numeric_limits<int>::max(), "bpe: a vocabulary of {} is too large",
          options.vocab_size);
 

@@ -17,8 +17,8 @@ struct BpeTrainerOptions {
   std::vector<std::string> specials = {};  // no merge crosses them, and nothing is counted in them
 };
 
-// Ids 0 … 255 are the bytes, then come the tokens of the merges in the order in which they were learnt, then the special
-// tokens. Among pairs that are there equally often, the one of the greater left token is merged, then the one of the
+// Ids 0 … 255 are the bytes, then come the tokens of the merges in the order in which they were learnt, then the
+// special tokens. Among pairs that are there equally often, the one of the greater left token is merged, then the one of the
 // greater right token, in the order of their bytes; so the same texts give the same tokenizer everywhere.
 // Merging stops early where no pair is left; the vocabulary is then smaller than was asked for.
 // Time: proportional to the texts' length, and to n log n of their different pre-tokens' length n.

@@ -18,10 +18,10 @@ static Ids read_vocabulary(const Path& path, BpeModel& model) {
   model.spellings.resize(entries.size());
   Ids ids;
   for (const auto& [spelling, value] : entries.items()) {
-    expect<FileError>(value.is_number_unsigned() && value < entries.size() &&
-                          model.spellings[value.get<std::size_t>()].empty() && !spelling.empty(),
-                      "{}: expected {} tokens to have the ids 0 to {}, each once, found {} with {}", file, entries.size(),
-                      entries.size() - 1, json_string(spelling), shown(value));
+    if (!value.is_number_unsigned() || value >= entries.size() || spelling.empty() ||
+        !model.spellings[value.get<std::size_t>()].empty())
+      throw FileError(message("{}: expected {} tokens to have the ids 0 to {}, each once, found {} with {}", file,
+                              entries.size(), entries.size() - 1, json_string(spelling), shown(value)));
     model.spellings[value.get<std::size_t>()] = spelling;
     ids.emplace(spelling, value.get<int>());
   }
@@ -41,8 +41,9 @@ static void read_merges(const Path& path, const Ids& ids, BpeModel& model) {
     const std::size_t space = std::min(line.find(' '), line.size());
     const auto left = ids.find(line.substr(0, space));
     const auto right = space < line.size() ? ids.find(line.substr(space + 1)) : ids.end();
-    expect<FileError>(left != ids.end() && right != ids.end(), "{}: expected two tokens of the vocabulary in line {}, found "
-                      "\"{}\"", path.string(), number, line.substr(0, 200));
+    expect<FileError>(left != ids.end() && right != ids.end(),
+                      "{}: expected two tokens of the vocabulary in line {}, found \"{}\"", path.string(), number,
+                      line.substr(0, 200));
     model.merges.emplace_back(left->second, right->second);
   }
 }

@@ -17,9 +17,11 @@ constexpr KnownPattern known_patterns[] = {
     {Pattern::none, "none", ""},
     {Pattern::gpt2, "gpt2", R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)"},
     {Pattern::llama3, "llama3",
-     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"},
+     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3})"
+     R"(| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"},
     {Pattern::qwen2, "qwen2",
-     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"},
+     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N})"
+     R"(| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"},
 };
 
 struct Character {
@@ -51,9 +53,8 @@ Pattern pattern_named(std::string_view name) {
 
 static Character character_at(std::string_view text, std::size_t offset) {
   if (offset == text.size()) return {0, 0, CharacterKind::other};
-  const FirstCharacter first = first_character(text.substr(offset));
-  if (first.state != Utf8::whole) return {1, 0, CharacterKind::other};
-  return {first.length, first.code, character_kind(first.code)};
+  const FirstCharacter first = first_character_or_byte(text.substr(offset));
+  return {first.length, first.code, character_kind(first.code)};  // 0 is neither letter, number nor space
 }
 
 // Where the run of characters of one kind ends that begins at `offset`.

@@ -74,11 +74,11 @@ std::unique_ptr<Tokenizer> read_tokenizer(const std::string& place) {
       return with_end_token(read_json(path / "tokenizer.json"), path / "tokenizer_config.json");
     if (exists(path / "vocab.json")) return read_gpt2(path / "vocab.json");
     if (exists(path / "tokenizer.bin")) return read_llama2c(path / "tokenizer.bin");
-    throw FileError(message("{}: expected a folder with tokenizer.json, vocab.json or tokenizer.bin, found none of them",
-                            place));
+    throw FileError(
+        message("{}: expected a folder with tokenizer.json, vocab.json or tokenizer.bin, found none of them", place));
   }
-  expect<FileError>(exists(path, problem), "{}: expected a tokenizer's file or folder, or the word bytes, found no such file",
-                    place);
+  expect<FileError>(exists(path, problem),
+                    "{}: expected a tokenizer's file or folder, or the word bytes, found no such file", place);
   if (place.ends_with("vocab.json")) return read_gpt2(path);
   return path.extension() == ".bin" ? read_llama2c(path) : read_json(path);
 }

@@ -5,7 +5,7 @@
 #include "autograd/error.h"
 #include "nn/text/byte_tokenizer.h"
 #include "nn/text/char_tokenizer.h"
-#include "nn/text/huggingface_tokenizer.h"
+#include "nn/text/hugging_face_tokenizer.h"
 #include "nn/text/tokenizer_json.h"
 
 namespace gradus::nn {
@@ -27,7 +27,7 @@ static std::vector<std::string> read_vocabulary(const Json& file, std::string_vi
 }
 
 static std::unique_ptr<Tokenizer> read_bpe(const Json& file, std::string_view path) {
-  BpeModel model = read_huggingface_tokenizer(file, path);
+  BpeModel model = read_hugging_face_tokenizer(file, path);
   try {
     return std::make_unique<BpeTokenizer>(std::move(model));
   } catch (const ShapeError& error) {

@@ -26,6 +26,11 @@ FirstCharacter first_character(std::string_view text) {
   return {Utf8::whole, length, code};
 }
 
+FirstCharacter first_character_or_byte(std::string_view text) {
+  const FirstCharacter first = first_character(text);
+  return first.state == Utf8::whole ? first : FirstCharacter{Utf8::broken, 1, 0};
+}
+
 std::string Utf8Stream::push(std::string_view bytes) {
   waiting_ += bytes;
   std::size_t ready = 0;

@@ -107,3 +107,14 @@ TEST_CASE("a tokenizer with more tokens than the model has rows is refused, with
   CHECK(refusal([&] { load_any(folder / "model.bin", "bytes"); }) ==
         "bytes: the tokenizer has 256 tokens and the model's vocab_size is 300; they do not belong together");
 }
+
+TEST_CASE("a Hugging Face folder's chat template is recognised by its words, and another is none") {
+  const TemporaryFolder folder;
+  const ByteTokenizer bytes;
+  write_hugging_face(folder / "hf", small(), &bytes);
+  CHECK(load_any(folder / "hf").decoder.config.chat_template == "none");
+  folder.write("hf/tokenizer_config.json", R"({"chat_template": "{{ '<|im_start|>' + role }}<|im_end|>"})");
+  CHECK(load_any(folder / "hf").decoder.config.chat_template == "chatml");
+  folder.write("hf/tokenizer_config.json", R"({"chat_template": "### Human"})");
+  CHECK(load_any(folder / "hf").decoder.config.chat_template == "none");
+}

@@ -4,7 +4,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -371,14 +370,12 @@ TEST_CASE("merging through a queue finds what looking at all pairs finds") {
                        "pieces", ShapeError);
 }
 
-TEST_CASE("a long text without a break takes no longer than any other") {
+// Where the best pair is looked for again after each merge, this takes hours.
+TEST_CASE("a long text without a break is no harder than any other") {
   if (absent()) return;
   const Llama2cTokenizer tokenizer(stories / "tok512.bin", 512);
-  const std::string text(200000, 'a');
-  const auto start = std::chrono::steady_clock::now();
-  const std::vector<int> ids = tokenizer.encode(text);
-  CHECK(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() < 2);
-  CHECK(tokenizer.decode(ids) == text);
+  const std::string text(2'000'000, 'a');
+  CHECK(tokenizer.decode(tokenizer.encode(text)) == text);
 }
 
 TEST_CASE("a tokenizer that is not the model's is refused") {

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <limits>
 
+#include "autograd/error.h"
 #include "tests/nn/temporary_folder.h"
 
 using namespace gradus;
@@ -78,10 +79,18 @@ TEST_CASE("several runs are drawn in one picture, as SVG or in the terminal's ch
     return;
   }
   const TemporaryFolder folder;
-  REQUIRE(plot_runs(runs, {.svg = folder / "runs.svg"}));
+  plot_runs(runs, {.svg = folder / "runs.svg"});
   std::ifstream stream(folder / "runs.svg");
   const std::string svg{std::istreambuf_iterator<char>(stream), {}};
   CHECK(svg.find("it's two, validation") != std::string::npos);
-  CHECK(plot_runs(runs, {}, {.floor = 1.47}));
-  CHECK_FALSE(plot_runs({{"empty", {}}}, {}));
+  plot_runs(runs, {}, {.floor = 1.47});
+}
+
+TEST_CASE("runs that cannot be drawn are an error that says why") {
+  CHECK_THROWS_WITH_AS(plot_runs({{"empty", {}}}, {}), "terminal: no picture: there is no loss to draw", FileError);
+  const std::string search_path = std::getenv("PATH");
+  setenv("PATH", "/nonexistent", 1);
+  CHECK_THROWS_WITH_AS(plot_runs({{"one", falling(3)}}, {.svg = "runs.svg"}),
+                       "runs.svg: no picture: the program gnuplot is not installed (Debian: gnuplot-nox)", FileError);
+  setenv("PATH", search_path.c_str(), 1);
 }

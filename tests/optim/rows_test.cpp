@@ -75,3 +75,19 @@ TEST_CASE("a document that is longer than a row goes on in the next, and every t
   const std::string expected = "bcdefghi\ny\n";
   CHECK(targets == std::multiset<int>(expected.begin(), expected.end()));
 }
+
+TEST_CASE("a document's rows are on one side of the split, and its end token is its last target") {
+  struct BytesWithEnd : nn::ByteTokenizer {
+    std::size_t vocab_size() const override { return 257; }
+    std::optional<int> end_token() const override { return 256; }
+  };
+  const TemporaryFolder folder;
+  const auto path = folder.write("text.txt", "abcd\n--\nefghijklm\n--\nno\n");
+  Rows rows = document_rows({{path}, "--"}, BytesWithEnd(), 5, 0.67, 1);
+  CHECK(rows.training_rows() == 1);
+  CHECK(rows.training(1).targets == std::vector<int>{'b', 'c', 'd', '\n', 256});
+  REQUIRE(rows.validation_rows() == 3);
+  CHECK(rows.validation(0, 2).targets == std::vector<int>{'f', 'g', 'h', 'i', 'j', 'k', 'l', 'm', '\n', 256});
+  CHECK_THROWS_WITH_AS(document_rows({{path}, ""}, BytesWithEnd(), 0, 0, 1),
+                       "rows: a context of 0 tokens has nothing to predict; use 1 or more", ShapeError);
+}

@@ -72,11 +72,14 @@ TEST_CASE("a file of tokens that is cut, changed or another tokenizer's is refus
   refused(good.substr(0, 32), "expected 100 tokens of 2 bytes, found 0 bytes behind the header; was the file cut?");
   refused(good.substr(0, good.size() - 1), "found 199 bytes behind the header");
   refused(good + "x", "found 201 bytes behind the header");
-  for (const std::size_t place : {0, 8, 12}) {
-    std::string changed = good;
-    changed[place] = '\7';
-    refused(changed, "expected a file of tokens, version 1, found something else");
-  }
+  const auto changed = [&](std::size_t place) {
+    std::string content = good;
+    content[place] = '\7';
+    return content;
+  };
+  refused(changed(0), "expected a file of tokens, which begins with GRADUSTK, found another kind of file");
+  refused(changed(8), "expected version 1 with 2 or 4 bytes a token, found version 7 with 2; encode the text again");
+  refused(changed(12), "expected version 1 with 2 or 4 bytes a token, found version 1 with 7");
   std::string size = good;
   std::memset(size.data() + 16, 0xFF, 8);
   refused(size, "expected 18446744073709551615 tokens");
@@ -89,10 +92,19 @@ TEST_CASE("a file of tokens that is cut, changed or another tokenizer's is refus
 
 TEST_CASE("an id that the tokenizer does not have is refused when it is read, and so is a file that became shorter") {
   const TemporaryFolder folder;
-  write(folder / "tokens", {1, 300, 2}, nn::ByteTokenizer());
+  write(folder / "tokens", {1, 200, 2}, nn::ByteTokenizer());
+  std::fstream(folder / "tokens", std::ios::in | std::ios::out | std::ios::binary).seekp(32 + 2).write("\x2C\x01", 2);  // 300
   const TokenFile file(folder / "tokens", nn::ByteTokenizer());
   std::vector<int> read(3);
   CHECK_THROWS_WITH_AS(file.read(0, read), doctest::Contains("tokens: token 1 is 300, which is not below the tokenizer's 256"), FileError);
   std::filesystem::resize_file(folder / "tokens", 34);
   CHECK_THROWS_WITH_AS(file.read(0, read), doctest::Contains("did it become shorter?"), FileError);
+}
+
+TEST_CASE("an id that does not fit is not written") {
+  const TemporaryFolder folder;
+  for (const int id : {256, 65536 + 7, -1})
+    CHECK_THROWS_WITH_AS(write(folder / "tokens", {1, 2, id}, nn::ByteTokenizer()),
+                         message("token file: id {} of token 2 must be below the tokenizer's 256", id).c_str(), ShapeError);
+  CHECK(!std::filesystem::exists(folder / "tokens"));
 }

@@ -242,3 +242,20 @@ TEST_CASE("a model whose logits are no numbers is an error, not a text") {
     CHECK(result.err.find("the logit of token 0 is nan") != std::string::npos);
   }
 }
+
+TEST_CASE("a text ends at the end token, which is not shown, unless it is ignored; a prompt that spells it stays text unless allowed") {
+  const Folder folder;
+  const std::string words = folder / "tokenizer.json", model = folder / "run";
+  for (int i = 0; i < 60; ++i) std::ofstream(folder / "texts.jsonl", std::ios::app) << "{\"text\": \"ab\"}\n";
+  REQUIRE(run(folder, "tokenize train --vocab 257 --special '<|endoftext|>' --text " + folder / "texts.jsonl" + " --out " + words).code == 0);
+  REQUIRE(run(folder, "train --preset book --context 8 --steps 150 --batch 8 --lr 0.01 --threads 1 --text " + folder / "texts.jsonl" +
+                          " --tokenizer " + words + " --out " + model).code == 0);
+  const auto generate = [&](const std::string& flags) { return run(folder, "generate --threads 1 --temperature 0 --model " + model + flags); };
+  const Result ended = generate(" --prompt a --tokens 30");
+  CHECK(ended.out == "ab\n");
+  CHECK(ended.err.find("new 1 tokens") != std::string::npos);
+  CHECK(generate(" --prompt a --tokens 30 --dump-ids").out == "97\n98 256\n");
+  CHECK(generate(" --prompt a --tokens 4 --ignore-end").out == "ab<|endoftext|>ab\n");
+  CHECK(generate(" --prompt '<|endoftext|>' --tokens 0 --dump-ids").out.starts_with("60 124 101 110 100"));
+  CHECK(generate(" --prompt '<|endoftext|>' --allow-special --tokens 0 --dump-ids").out.starts_with("256\n"));
+}

@@ -20,6 +20,12 @@ namespace fs = std::filesystem;
 
 static const std::string small = " --preset book --steps 40 --batch 2 --context 16 --eval-every 20 --threads 1";
 
+#ifdef GRADUS_SANITIZED  // under which everything takes many times as long
+static constexpr int kills = 4;
+#else
+static constexpr int kills = 20;
+#endif
+
 static pid_t begin(const Folder& folder, const std::string& arguments) {
   const std::string command = "exec " + tool + " " + arguments + " 2>" + folder / "err";
   const pid_t child = fork();
@@ -80,7 +86,7 @@ TEST_CASE("killed at any moment, a run leaves a checkpoint that loads, and the r
   const Folder folder;
   REQUIRE(run(folder, "train --out " + folder / "straight" + small).code == 0);
   std::mt19937 random(7);  // when it is killed does not have to be the same everywhere
-  for (int i = 0; i < 20; ++i) {
+  for (int i = 0; i < kills; ++i) {
     CAPTURE(i);
     fs::remove_all(folder.path / "run");
     const pid_t child = begin(folder, "train --save-every 1 --out " + folder / "run" + small);

@@ -41,6 +41,24 @@ TEST_CASE("a run does not go on with a text that has changed") {
   CHECK(result.err.find("the run learnt from other data") != std::string::npos);
 }
 
+TEST_CASE("a text with a fault is refused with its file and the place in it, whatever the tokenizer is made of") {
+  const Folder folder;
+  std::filesystem::create_directories(folder.path / "texts");
+  std::ofstream(folder / "texts/notes.md") << "not read";
+  std::ofstream(folder / "texts/broken.txt") << lines(100) << "\xE6";
+  const std::string flags = "train --text " + folder / "texts" + small + " --out " + folder / "run";
+  const Result chars = run(folder, flags + " --tokenizer chars");
+  CHECK(chars.code == 1);
+  CHECK(chars.err == "gradus: " + folder / "texts/broken.txt" +
+                         ": chars: byte 0xE6 at offset " + std::to_string(lines(100).size()) +
+                         " is not UTF-8; the byte tokenizer takes any bytes\n");
+  const Result bytes = run(folder, flags);
+  CHECK(bytes.code == 0);
+  CHECK(bytes.err.find("1 files of the folders are neither .txt nor .jsonl and are left out: " + folder / "texts/notes.md") !=
+        std::string::npos);
+  CHECK(run(folder, flags + "2 --separator '<|end|>'").err.find("found it in no text file") != std::string::npos);
+}
+
 TEST_CASE("runs are drawn by their folders") {
   const Folder folder;
   std::ofstream(folder / "text.txt") << lines(100);
@@ -49,6 +67,9 @@ TEST_CASE("runs are drawn by their folders") {
   CHECK(absent.code == 1);
   CHECK(absent.err.find("absent: cannot read it") != std::string::npos);
   if (std::system("gnuplot --version > /dev/null 2>&1") != 0) {
+    const Result none = run(folder, "plot " + folder / "run");
+    CHECK(none.code == 1);
+    CHECK(none.err == "gradus: terminal: no picture: the program gnuplot is not installed (Debian: gnuplot-nox)\n");
     MESSAGE("skipped: gnuplot is not installed");
     return;
   }

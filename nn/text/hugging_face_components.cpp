@@ -3,13 +3,14 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/error.h"
-#include "nn/text/huggingface_tokenizer.h"
+#include "nn/text/hugging_face_tokenizer.h"
 #include "nn/text/tokenizer_json.h"
 
 namespace gradus::nn {
 
 using Json = nlohmann::json;
 
+static const Json compose = Json::parse(R"({"type": "NFC"})");
 // LLaMA's way with spaces. Each is known as a whole.
 static const Json mark_spaces = Json::parse(R"({"type": "Replace", "pattern": {"String": " "}, "content": "▁"})");
 static const Json prepend_mark = Json::parse(R"({"type": "Prepend", "prepend": "▁"})");
@@ -24,7 +25,8 @@ static bool is_type(const Json& value, std::string_view type) {
   return value.is_object() && value.contains("type") && value["type"] == type;
 }
 
-[[noreturn]] static void refuse(std::string_view path, std::string_view name, std::string_view known, const Json& found) {
+[[noreturn]] static void refuse(std::string_view path, std::string_view name, std::string_view known,
+                                const Json& found) {
   throw FileError(message("{}: expected a {} that this library knows, {}, found {}", path, name, known, shown(found)));
 }
 
@@ -61,7 +63,8 @@ static void read_pre_tokenizer(const Json& value, std::string_view path, BpeMode
 
 static void read_normalizer(const Json& value, std::string_view path, BpeModel& model) {
   if (model.alphabet == BpeModel::Alphabet::bytes) {
-    if (!value.is_null()) refuse(path, "normalizer", "none before ByteLevel", value);
+    model.composed = value == compose;
+    if (!value.is_null() && !model.composed) refuse(path, "normalizer", "none before ByteLevel, or NFC", value);
     return;
   }
   const std::vector<Json> list = parts(value, "normalizers");
@@ -142,6 +145,7 @@ void write_components(const BpeModel& model, nlohmann::ordered_json& file) {
       pre_tokenizer = {{"type", "Sequence"}, {"pretokenizers", Json::array({split, pre_tokenizer})}};
     }
     decoder = byte_level(true, true);
+    if (model.composed) normalizer = compose;
   } else {
     std::vector<Json> before = {mark_spaces}, after = {unmark_spaces, byte_fallback, fuse};
     if (model.prefix_space) {

@@ -1,4 +1,4 @@
-#include "nn/text/huggingface_tokenizer.h"
+#include "nn/text/hugging_face_tokenizer.h"
 
 #include <algorithm>
 #include <limits>
@@ -54,10 +54,9 @@ class Reader {
   }
 
   int id(const Json& value, std::string_view what) const {
-    expect<FileError>(value.is_number_unsigned() && value <= std::numeric_limits<int>::max(),
-                      "{}: expected the id of {} to be a whole number of 0 or more, found {}", path_, json_string(what),
-                      shown(value));
-    return value.get<int>();
+    if (value.is_number_unsigned() && value <= std::numeric_limits<int>::max()) return value.get<int>();
+    throw FileError(message("{}: expected the id of {} to be a whole number of 0 or more, found {}", path_,
+                            json_string(what), shown(value)));
   }
 
   void check_fields() const {
@@ -91,8 +90,8 @@ class Reader {
       for (const char* name : {"single_word", "lstrip", "rstrip"}) expect_off(entry, name);
       if (normalised && !token.special) expect_off(entry, "normalized");
       const auto [place, fresh] = ids_.emplace(token.text, token.id);
-      expect<FileError>(place->second == token.id, "{}: expected the added token {} to have the id {} that it has in the "
-                        "vocabulary, found {}", path_, json_string(token.text), place->second, token.id);
+      expect<FileError>(place->second == token.id,
+                        "{}: expected the added token {} to have the id {} that it has in the vocabulary, found {}", path_, json_string(token.text), place->second, token.id);
       if (flag(entry, "end", false)) model_.end = token.id;
       model_.added.push_back(std::move(token));
     }
@@ -103,8 +102,9 @@ class Reader {
     std::vector<bool> taken(ids_.size());
     for (const auto& [spelling, number] : ids_) {
       const std::size_t place = static_cast<std::size_t>(number);
-      expect<FileError>(place < ids_.size() && !taken[place], "{}: expected {} tokens to have the ids 0 to {}, each once, "
-                        "found {} with {}", path_, ids_.size(), ids_.size() - 1, json_string(spelling), number);
+      if (place >= ids_.size() || taken[place])
+        throw FileError(message("{}: expected {} tokens to have the ids 0 to {}, each once, found {} with {}", path_,
+                                ids_.size(), ids_.size() - 1, json_string(spelling), number));
       taken[place] = true;
       model_.spellings[place] = spelling;
     }
@@ -122,11 +122,13 @@ class Reader {
       } else if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string()) {
         left = merge[0].get<std::string>(), right = merge[1].get<std::string>();
       }
-      expect<FileError>(!left.empty() && !right.empty(), "{}: expected merge {} to be two tokens, found {}", path_,
-                        model_.merges.size(), shown(merge));
+      if (left.empty() || right.empty())
+        throw FileError(message("{}: expected merge {} to be two tokens, found {}", path_, model_.merges.size(),
+                                shown(merge)));
       const auto first = ids_.find(left), second = ids_.find(right);
-      expect<FileError>(first != ids_.end() && second != ids_.end(), "{}: expected the tokens of merge {} in the "
-                        "vocabulary, found {}", path_, model_.merges.size(), shown(merge));
+      if (first == ids_.end() || second == ids_.end())
+        throw FileError(message("{}: expected the tokens of merge {} in the vocabulary, found {}", path_,
+                                model_.merges.size(), shown(merge)));
       model_.merges.emplace_back(first->second, second->second);
     }
   }
@@ -139,11 +141,12 @@ class Reader {
 
 }  // namespace
 
-BpeModel read_huggingface_tokenizer(const Json& file, std::string_view path) { return Reader(file, path).model(); }
+BpeModel read_hugging_face_tokenizer(const Json& file, std::string_view path) { return Reader(file, path).model(); }
 
-std::string write_huggingface_tokenizer(const BpeModel& model) {
+std::string write_hugging_face_tokenizer(const BpeModel& model) {
   using Ordered = nlohmann::ordered_json;
-  Ordered file = {{"version", "1.0"}, {"truncation", nullptr}, {"padding", nullptr}, {"added_tokens", Ordered::array()}};
+  Ordered file = {
+      {"version", "1.0"}, {"truncation", nullptr}, {"padding", nullptr}, {"added_tokens", Ordered::array()}};
   for (const AddedToken& token : model.added) {
     file["added_tokens"].push_back({{"id", token.id},
                                     {"content", token.text},
@@ -174,6 +177,6 @@ std::string write_huggingface_tokenizer(const BpeModel& model) {
   return file.dump(1) + "\n";
 }
 
-std::string BpeTokenizer::to_json() const { return write_huggingface_tokenizer(model_); }
+std::string BpeTokenizer::to_json() const { return write_hugging_face_tokenizer(model_); }
 
 }  // namespace gradus::nn
