@@ -31,9 +31,10 @@ void from_word(std::string_view word, ModelForm& form) {
 ModelForm form_of(const Path& path) {
   std::error_code problem;
   if (!std::filesystem::is_directory(path, problem)) {
-    expect<FileError>(std::filesystem::exists(path, problem), "{}: expected a model, found no such file or folder", path.string());
-    expect<FileError>(path.extension() != ".safetensors" && path.extension() != ".json", "{}: expected a model, found one of "
-                      "its files; name the folder that it is in", path.string());
+    expect<FileError>(std::filesystem::exists(path, problem), "{}: expected a model, found no such file or folder",
+                      path.string());
+    expect<FileError>(path.extension() != ".safetensors" && path.extension() != ".json", "{}: expected a model, found one "
+                      "of its files; name the folder that it is in", path.string());
     return ModelForm::llama2c;
   }
   const Path config = resolve_checkpoint(path) / "config.json";
@@ -75,12 +76,11 @@ static Path tokenizer_beside(const Path& checkpoint) {
   const Path folder = checkpoint.has_parent_path() ? checkpoint.parent_path() : ".";
   std::vector<Path> found;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    const Path& path = entry.path();
-    if (path.filename().string().starts_with("tok") && path.extension() == ".bin" && path.filename() != checkpoint.filename())
-      found.push_back(path);
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("tok") && name.ends_with(".bin") && name != checkpoint.filename()) found.push_back(entry.path());
   }
-  expect<FileError>(found.size() == 1, "{}: expected one tokenizer beside it, tokenizer.bin or the like, found {}; say which "
-                    "with --tokenizer FILE", checkpoint.string(), found.size());
+  expect<FileError>(found.size() == 1, "{}: expected one tokenizer beside it, tokenizer.bin or the like, found {}; say "
+                    "which with --tokenizer FILE", checkpoint.string(), found.size());
   return found[0];
 }
 
@@ -93,8 +93,8 @@ std::unique_ptr<Tokenizer> load_any_tokenizer(const Path& path, const Path& toke
   std::unique_ptr<Tokenizer> tokenizer = read_tokenizer(place.string());
   const std::size_t tokens = tokenizer->vocab_size();
   // Some of the hub's models have more rows than tokens, to a round number.
-  expect<FileError>(tokens == rows || (tokens < rows && form == ModelForm::hugging_face), "{}: the tokenizer has {} tokens "
-                    "and the model's vocab_size is {}; they do not belong together", place.string(), tokens, rows);
+  expect<FileError>(tokens == rows || (tokens < rows && form == ModelForm::hugging_face), "{}: the tokenizer has {} "
+                    "tokens and the model's vocab_size is {}; they do not belong together", place.string(), tokens, rows);
   return tokenizer;
 }
 

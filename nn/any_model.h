@@ -31,7 +31,8 @@ ModelForm form_of(const std::filesystem::path& path);
 // Errors also: there is no tokenizer, or another's; more than one.
 Config read_any_config(const std::filesystem::path& path);
 Decoder load_any_decoder(const std::filesystem::path& path);
-std::unique_ptr<Tokenizer> load_any_tokenizer(const std::filesystem::path& path, const std::filesystem::path& tokenizer_path = {});
+std::unique_ptr<Tokenizer> load_any_tokenizer(const std::filesystem::path& path,
+                                              const std::filesystem::path& tokenizer_path = {});
 Model load_any(const std::filesystem::path& path, const std::filesystem::path& tokenizer_path = {});
 
 }  // namespace gradus::nn

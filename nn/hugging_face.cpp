@@ -41,8 +41,8 @@ std::string hugging_face_name(const std::string& name) {
 static void expect_equal_heads(const WeightFiles& files, const Tensor& embedding) {
   const Tensor head = files.read(head_name);
   expect<FileError>(head.shape() == embedding.shape() && std::ranges::equal(head.values(), embedding.values()),
-                    "{}: {} and {} differ, and the config says that they are one (tie_word_embeddings); which is meant?",
-                    files.path().string(), embedding_name, head_name);
+                    "{}: {} and {} differ, and the config says that they are one (tie_word_embeddings); which is "
+                    "meant?", files.path().string(), embedding_name, head_name);
 }
 
 Decoder read_hugging_face(const Path& folder) {

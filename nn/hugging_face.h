@@ -22,7 +22,7 @@ Decoder read_hugging_face(const std::filesystem::path& folder);
 // tokenizer_config.json. Rows of a model that pairs adjacent numbers are put in the other order: the same function, and
 // every reader of this layout expects it.
 // Errors: FileError for whatever the system says; ShapeError for a model or a tokenizer that the layout cannot express.
-void write_hugging_face(const std::filesystem::path& folder, const Decoder& decoder, const Tokenizer* tokenizer = nullptr,
-                        FloatFormat format = FloatFormat::f32);
+void write_hugging_face(const std::filesystem::path& folder, const Decoder& decoder,
+                        const Tokenizer* tokenizer = nullptr, FloatFormat format = FloatFormat::f32);
 
 }  // namespace gradus::nn

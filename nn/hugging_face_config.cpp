@@ -55,7 +55,8 @@ Config config_from_hugging_face(std::string_view text, const std::string& path) 
   config.n_heads = settings.count("num_attention_heads");
   // What is left out has a value of its own in each architecture.
   const bool is_llama = architecture == "LlamaForCausalLM", is_qwen3 = architecture == "Qwen3ForCausalLM";
-  config.n_kv_heads = is_llama ? settings.count("num_key_value_heads", config.n_heads) : settings.count("num_key_value_heads");
+  config.n_kv_heads = is_llama ? settings.count("num_key_value_heads", config.n_heads)
+                               : settings.count("num_key_value_heads");
   config.head_dim = is_qwen3 ? settings.count("head_dim") : settings.count("head_dim", 0);
   config.hidden = settings.count("intermediate_size");
   config.context_length = settings.count("max_position_embeddings");

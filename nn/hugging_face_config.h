@@ -14,8 +14,8 @@
 namespace gradus::nn {
 
 // The settings of a file's text; the path is for messages. Points are paired by halves.
-// Errors: FileError for text that is no config, another architecture, or a setting that would change the model's numbers
-// in a way that this decoder has not, naming it.
+// Errors: FileError for text that is no config, another architecture, or a setting that would change the model's
+// numbers in a way that this decoder has not, naming it.
 Config config_from_hugging_face(std::string_view text, const std::string& path);
 Config read_hugging_face_config(const std::filesystem::path& path);
 

@@ -18,7 +18,8 @@ GPT2Config gpt2_config_from_hugging_face(std::string_view text, const std::strin
   if (settings.texts("architectures") != std::vector<std::string>{"GPT2LMHeadModel"})
     settings.refuse("architectures", "for a GPT-2 it is GPT2LMHeadModel");
   const auto must_be = [&](const char* name, bool value) {
-    if (settings.flag(name, value) != value) settings.refuse(name, value ? "only true is supported" : "only false is supported");
+    if (settings.flag(name, value) != value)
+      settings.refuse(name, value ? "only true is supported" : "only false is supported");
   };
   must_be("scale_attn_weights", true);
   must_be("scale_attn_by_inverse_layer_idx", false);
@@ -54,7 +55,8 @@ GPT2Config read_hugging_face_gpt2_config(const Path& path) {
 
 // What the files should hold.
 static std::vector<ParameterCount> stored_table(const GPT2Config& c) {
-  std::vector<ParameterCount> table = {{"wte.weight", {c.vocab_size, c.width}, 1}, {"wpe.weight", {c.context_length, c.width}, 1}};
+  std::vector<ParameterCount> table = {{"wte.weight", {c.vocab_size, c.width}, 1},
+                                       {"wpe.weight", {c.context_length, c.width}, 1}};
   const auto with_bias = [&](const std::string& name, const Shape& shape, std::size_t copies) {
     table.push_back({name + ".weight", shape, copies});
     table.push_back({name + ".bias", {shape.back()}, copies});
@@ -102,7 +104,8 @@ GPT2 read_hugging_face_gpt2(const Path& folder) {
   const Source source{files, files.contains("transformer.wte.weight") ? "transformer." : ""};
   expect_tensors(files, stored_table(config), settings, [&](const std::string& name) { return source.prefix + name; },
                  [](const std::string& name) {
-                   return name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias") || name == "lm_head.weight";
+                   return name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias") ||
+                          name == "lm_head.weight";
                  });
 
   GPT2 model(config);
@@ -122,9 +125,10 @@ GPT2 read_hugging_face_gpt2(const Path& folder) {
   }
   source.norm("ln_f", model.norm);
   if (files.contains("lm_head.weight")) {
-    const Tensor head = files.read("lm_head.weight");
-    expect<FileError>(head.shape() == model.embedding.weight.shape() && std::ranges::equal(head.values(), model.embedding.weight.values()),
-                      "{}: lm_head.weight differs from the embedding, and a GPT-2 has one matrix for both", files.path().string());
+    const Tensor head = files.read("lm_head.weight"), &embedding = model.embedding.weight;
+    expect<FileError>(head.shape() == embedding.shape() && std::ranges::equal(head.values(), embedding.values()),
+                      "{}: lm_head.weight differs from the embedding, and a GPT-2 has one matrix for both",
+                      files.path().string());
   }
   return model;
 }

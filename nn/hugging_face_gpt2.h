@@ -1,6 +1,7 @@
 // GPT-2 as the Hugging Face hub has it: GPT2LMHeadModel.
 //
-// Its projections are stored (in, out), the other way round than everywhere else, and query, key and value as one matrix.
+// Its projections are stored (in, out), the other way round than everywhere else, and query, key and value as one
+// matrix.
 #pragma once
 
 #include <filesystem>
@@ -12,8 +13,8 @@
 namespace gradus::nn {
 
 // The settings of config.json's text; the path is for messages.
-// Errors: FileError for text that is no config, another architecture, or a setting that would change the model's numbers
-// in a way that this model has not, naming it.
+// Errors: FileError for text that is no config, another architecture, or a setting that would change the model's
+// numbers in a way that this model has not, naming it.
 GPT2Config gpt2_config_from_hugging_face(std::string_view text, const std::string& path);
 GPT2Config read_hugging_face_gpt2_config(const std::filesystem::path& path);
 

@@ -29,7 +29,8 @@ static std::string kind_of(const JsonSettings& section) {
 static void allow_only(const JsonSettings& section, std::set<std::string> known) {
   known.insert({"type", "rope_type", "rope_theta"});
   for (const std::string& name : section.names())
-    if (section.has(name) && !known.contains(name)) section.refuse(name, "this is not supported for this kind of scaling");
+    if (section.has(name) && !known.contains(name))
+      section.refuse(name, "this is not supported for this kind of scaling");
 }
 
 // Both programs end YaRN's ramp inside the head, but not at the same point where the training's context is very long or
@@ -46,12 +47,14 @@ static bool yarn_agrees(const Config& config) {
 }
 
 static void read_yarn(const JsonSettings& section, Config& config) {
-  allow_only(section, {"factor", "original_max_position_embeddings", "beta_fast", "beta_slow", "attention_factor", "truncate"});
+  allow_only(section, {"factor", "original_max_position_embeddings", "beta_fast", "beta_slow", "attention_factor",
+                       "truncate"});
   if (!section.flag("truncate", true)) section.refuse("truncate", "only true is supported");
   RopeScaling& scaling = config.rope_scaling;
   scaling.kind = RopeScalingKind::yarn;
   scaling.factor = section.number("factor");
-  if (!(scaling.factor >= 1 && scaling.factor < 1e6)) section.refuse("factor", "it must be 1 or more and below a million");
+  if (!(scaling.factor >= 1 && scaling.factor < 1e6))
+    section.refuse("factor", "it must be 1 or more and below a million");
   scaling.original_context = section.count("original_max_position_embeddings", config.context_length);
   scaling.beta_fast = section.number("beta_fast", 32);
   scaling.beta_slow = section.number("beta_slow", 1);
@@ -89,7 +92,8 @@ void read_rope(const JsonSettings& settings, Config& config) {
       section.refuse("original_max_position_embeddings", "for this rope_theta YaRN's ramp would end outside the head, "
                      "which is computed otherwise here");
   } else {
-    section.refuse(section.has("rope_type") ? "rope_type" : "type", "the kinds default, linear, llama3 and yarn are supported");
+    section.refuse(section.has("rope_type") ? "rope_type" : "type",
+                   "the kinds default, linear, llama3 and yarn are supported");
   }
 }
 
@@ -108,8 +112,8 @@ Json rope_scaling_json(const Config& config) {
   }
   const bool slows = config.context_length > scaling.original_context;
   if (!slows && scaling.attention_factor == 1) return nullptr;
-  expect(slows && yarn_agrees(config), "hugging face: YaRN with original_context {} at context_length {} and rope_theta {} "
-         "is computed otherwise there; the model cannot be written so", scaling.original_context, config.context_length,
+  expect(slows && yarn_agrees(config), "hugging face: YaRN with original_context {} at context_length {} and rope_theta "
+         "{} is computed otherwise there; the model cannot be written so", scaling.original_context, config.context_length,
          config.rope_theta);
   return {{"rope_type", "yarn"},
           {"factor", scaling.factor},

@@ -52,7 +52,8 @@ void write_hugging_face(const Path& folder, const Decoder& decoder, const Tokeni
   write_text(folder / "generation_config.json", generation_config(ends).dump(2) + "\n");
   if (bpe) {
     write_text(folder / "tokenizer.json", bpe->to_json());
-    write_text(folder / "tokenizer_config.json", tokenizer_config(*bpe, ends, decoder.config.context_length).dump(2) + "\n");
+    const Json settings = tokenizer_config(*bpe, ends, decoder.config.context_length);
+    write_text(folder / "tokenizer_config.json", settings.dump(2) + "\n");
   }
   write_safetensors(folder / "model.safetensors", tensors, {}, format);
 }

@@ -27,7 +27,9 @@ class JsonSettings {
   JsonSettings section(const std::string& name) const;  // its settings are called "name.setting" in messages
 
   // … or may be left out.
-  std::size_t count(const std::string& name, std::size_t otherwise) const { return has(name) ? count(name) : otherwise; }
+  std::size_t count(const std::string& name, std::size_t otherwise) const {
+    return has(name) ? count(name) : otherwise;
+  }
   double number(const std::string& name, double otherwise) const { return has(name) ? number(name) : otherwise; }
   bool flag(const std::string& name, bool otherwise) const;
 

@@ -143,8 +143,8 @@ Decoder read_llama2c(const Path& path, Llama2cTables* tables) {
   for (std::vector<float> Llama2cTables::*table : {&Llama2cTables::cosine, &Llama2cTables::sine})
     read_table(stream, (tables != nullptr ? *tables : unused).*table, numbers);
   if (!config.tied_head) read_into(stream, decoder.head.weight);
-  expect<FileError>(stream.good(), "{}: expected as many bytes as before, found that they can no longer be read; was the "
-                    "file changed meanwhile?", path.string());
+  expect<FileError>(stream.good(), "{}: expected as many bytes as before, found that they can no longer be read; was "
+                    "the file changed meanwhile?", path.string());
   return decoder;
 }
 

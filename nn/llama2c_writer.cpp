@@ -16,8 +16,8 @@ static_assert(std::endian::native == std::endian::little, "llama2.c files are li
 
 static void expect_what_the_format_fixes(const Config& c) {
   const auto fixed = [](bool holds, std::string_view setting, const auto& value, std::string_view only) {
-    expect(holds, "llama2.c: {} is {}, and every model of this format has {}; write it as a Hugging Face folder", setting,
-           value, only);
+    expect(holds, "llama2.c: {} is {}, and every model of this format has {}; write it as a Hugging Face folder",
+           setting, value, only);
   };
   fixed(c.rope_theta == 10000, "rope_theta", c.rope_theta, "10000");
   fixed(c.rope_scaling.kind == RopeScalingKind::none, "rope_scaling", word_of(c.rope_scaling.kind), "none");
@@ -31,7 +31,7 @@ static void write_floats(AtomicFile& file, std::span<const Real> values) {
   std::array<float, 4096> part;
   for (std::size_t done = 0; done < values.size(); done += part.size()) {
     const std::size_t count = std::min(part.size(), values.size() - done);
-    std::ranges::transform(values.subspan(done, count), part.begin(), [](Real value) { return static_cast<float>(value); });
+    std::ranges::transform(values.subspan(done, count), part.begin(), [](Real x) { return static_cast<float>(x); });
     file.write(part.data(), count * sizeof(float));
   }
 }
@@ -47,8 +47,8 @@ void write_llama2c(const std::filesystem::path& path, const Decoder& decoder, co
   expect_what_the_format_fixes(config);
   const std::size_t numbers = config.context_length * config.resolved_head_dim() / 2;
   const Llama2cTables angles = tables.cosine.empty() ? computed(config) : tables;
-  expect(angles.cosine.size() == numbers && angles.sine.size() == numbers, "llama2.c: the tables have {} and {} numbers, "
-         "the model needs {}; they are another model's", angles.cosine.size(), angles.sine.size(), numbers);
+  expect(angles.cosine.size() == numbers && angles.sine.size() == numbers, "llama2.c: the tables have {} and {} "
+         "numbers, the model needs {}; they are another model's", angles.cosine.size(), angles.sine.size(), numbers);
 
   const auto field = [](std::size_t value) { return static_cast<std::int32_t>(value); };  // Config keeps them small
   const std::int32_t vocabulary = field(config.vocab_size);
@@ -60,7 +60,8 @@ void write_llama2c(const std::filesystem::path& path, const Decoder& decoder, co
   file.write(header, sizeof header);
   for_each_before_tables(with_pairing(RopePairing::adjacent, decoder),
                          [&](const Tensor& tensor) { write_floats(file, tensor.values()); });
-  for (const std::vector<float>* table : {&angles.cosine, &angles.sine}) file.write(table->data(), numbers * sizeof(float));
+  file.write(angles.cosine.data(), numbers * sizeof(float));
+  file.write(angles.sine.data(), numbers * sizeof(float));
   if (!config.tied_head) write_floats(file, decoder.head.weight.values());
   file.commit();
 }

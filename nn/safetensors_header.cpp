@@ -71,18 +71,20 @@ static Json parse_json(const std::string& path, std::string_view header) {
 }
 
 static std::map<std::string, std::string> parse_metadata(const std::string& path, const Json& json) {
-  expect<FileError>(json.is_object(), "{}: {} must be an object, it is {}", path, safetensors_metadata_key, json.type_name());
+  expect<FileError>(json.is_object(), "{}: {} must be an object, it is {}", path, safetensors_metadata_key,
+                    json.type_name());
   std::map<std::string, std::string> metadata;
   for (const auto& [key, value] : json.items()) {
-    expect<FileError>(value.is_string(), "{}: {}: \"{}\" must be a string, it is {}", path, safetensors_metadata_key, key,
-                      value.type_name());
+    expect<FileError>(value.is_string(), "{}: {}: \"{}\" must be a string, it is {}", path, safetensors_metadata_key,
+                      key, value.type_name());
     metadata[key] = value.get<std::string>();
   }
   return metadata;
 }
 
 // One tensor's description, with everything about it checked that can be checked without its neighbours.
-static SafetensorsEntry parse_entry(const std::string& path, const std::string& name, const Json& json, std::uint64_t data_bytes) {
+static SafetensorsEntry parse_entry(const std::string& path, const std::string& name, const Json& json,
+                                    std::uint64_t data_bytes) {
   check(json.is_object(), path, name, "its entry must be an object, it is {}", json.type_name());
   for (const char* field : {"dtype", "shape", "data_offsets"})
     check(json.contains(field), path, name, "its entry has no {}", field);
@@ -122,7 +124,8 @@ static SafetensorsEntry parse_entry(const std::string& path, const std::string& 
 }
 
 // In the order of their bytes every tensor begins where the one before ends, and the last ends where the file does.
-static void check_coverage(const std::string& path, const std::map<std::string, SafetensorsEntry>& entries, std::uint64_t data_bytes) {
+static void check_coverage(const std::string& path, const std::map<std::string, SafetensorsEntry>& entries,
+                           std::uint64_t data_bytes) {
   std::vector<const std::pair<const std::string, SafetensorsEntry>*> order;
   for (const auto& item : entries) order.push_back(&item);
   std::ranges::sort(order, {}, [](const auto* item) { return std::pair(item->second.begin, item->second.end); });

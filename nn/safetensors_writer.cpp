@@ -72,11 +72,12 @@ static void write_numbers(AtomicFile& file, std::span<const Real> values, FloatF
 
 // A weight that the format turned into infinity would be a broken model.
 static void check_range(const Path& path, const std::string& name, std::span<const Real> values, FloatFormat format) {
-  const double limit = format == FloatFormat::f16 ? 65504 : std::numeric_limits<float>::max();
   if (format == FloatFormat::f64 || format == exact_format) return;
+  const double limit = format == FloatFormat::f16 ? 65504 : std::numeric_limits<float>::max();
   const auto rounded = [&](Real value) {
     const auto number = static_cast<float>(value);
-    return format == FloatFormat::f16 ? from_f16(to_f16(number)) : format == FloatFormat::bf16 ? from_bf16(to_bf16(number)) : number;
+    if (format == FloatFormat::f16) return from_f16(to_f16(number));
+    return format == FloatFormat::bf16 ? from_bf16(to_bf16(number)) : number;
   };
   for (const Real value : values)
     expect<FileError>(!std::isfinite(value) || std::isfinite(rounded(value)), "{}: tensor \"{}\": {} is too large for "
@@ -113,7 +114,8 @@ void write_safetensors(const Path& path, std::span<const NamedTensor> tensors,
   for (const auto& [name, tensor] : tensors) {
     expect<FileError>(!name.empty() && name != safetensors_metadata_key,
                       "{}: tensor \"{}\": this name cannot be written; choose another", path.string(), name);
-    expect<FileError>(sorted.emplace(name, tensor).second, "{}: tensor \"{}\": two tensors have this name", path.string(), name);
+    expect<FileError>(sorted.emplace(name, tensor).second, "{}: tensor \"{}\": two tensors have this name",
+                      path.string(), name);
     check_range(path, name, tensor.values(), format);
   }
   const std::string header = header_of(path, sorted, metadata, format);

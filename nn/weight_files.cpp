@@ -40,7 +40,8 @@ static std::map<std::string, std::string> read_index(const Path& path) {
     expect<FileError>(shard.is_string(), "{}: tensor \"{}\": expected the name of a file, found {}", file, name,
                       shard.type_name());
     const auto plain = shard.get<std::string>();
-    expect<FileError>(!plain.empty() && plain != "." && plain != ".." && plain.find_first_of(std::string("/\\\0", 3)) == plain.npos,
+    const bool is_plain = plain.find_first_of(std::string("/\\\0", 3)) == plain.npos;
+    expect<FileError>(is_plain && !plain.empty() && plain != "." && plain != "..",
                       "{}: tensor \"{}\": expected the plain name of a file beside the index, found {}", file, name,
                       shard.dump());
     index.emplace(name, plain);
@@ -95,15 +96,16 @@ void expect_tensors(const WeightFiles& files, const std::vector<ParameterCount>&
                     const std::function<std::string(const std::string&)>& name_of,
                     const std::function<bool(const std::string&)>& ignored) {
   for (const ParameterCount& row : table)
-    expect<FileError>(row.copies <= 2 * files.size() + 1000, "{}: has {} tensors, and {} asks for {} layers; they do not "
-                      "belong together", files.path().string(), files.size(), config.string(), row.copies);
+    expect<FileError>(row.copies <= 2 * files.size() + 1000, "{}: has {} tensors, and {} asks for {} layers; they do "
+                      "not belong together", files.path().string(), files.size(), config.string(), row.copies);
 
   Differences differences;
   std::set<std::string> known;
   for (const ParameterCount& row : table)
     for (std::size_t layer = 0; layer < row.copies; ++layer) {
       std::string ours = row.name;
-      if (const std::size_t place = ours.find(".N."); place != ours.npos) ours.replace(place + 1, 1, std::to_string(layer));
+      const std::size_t place = ours.find(".N.");
+      if (place != ours.npos) ours.replace(place + 1, 1, std::to_string(layer));
       const std::string name = name_of(ours);
       known.insert(name);
       if (!files.contains(name))

@@ -10,7 +10,8 @@ namespace gradus {
 
 void RopeScaling::validate() const {
   if (kind == RopeScalingKind::none) return;
-  const char* const name = kind == RopeScalingKind::linear ? "linear" : kind == RopeScalingKind::llama3 ? "llama3" : "yarn";
+  using enum RopeScalingKind;
+  const char* const name = kind == linear ? "linear" : kind == llama3 ? "llama3" : "yarn";
   expect(factor > 0 && std::isfinite(factor), "{}: factor must be above 0, not {}", name, factor);
   if (kind == RopeScalingKind::linear) return;
   expect(original_context > 0, "{}: original_context must be 1 or more, not 0; it is the context of the training", name);

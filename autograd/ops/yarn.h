@@ -11,8 +11,8 @@
 
 namespace gradus {
 
-// Two simpler ways do the same at any context: linear slows every point down alike; llama3 leaves points alone and slows
-// them down as YaRN does, and between the two goes along a ramp in turns instead of points, with no attention factor.
+// Two simpler ways do the same at any context: linear slows every point down alike; llama3 leaves points alone and
+// slows them down as YaRN does, but its ramp between the two runs over turns and not over points.
 enum class RopeScalingKind { none, linear, llama3, yarn };
 
 struct RopeScaling {
@@ -21,8 +21,8 @@ struct RopeScaling {
   std::size_t original_context = 0;              // L, the positions the model was trained on
   double beta_fast = 32;                         // points that make more turns over L are left alone; llama3 has 4
   double beta_slow = 1;                          // points that make fewer are slowed down in full
-  // YaRN's alone. On every cosine and sine, whether or not a point is slowed down, so its square on every score: it makes up for the
-  // flatter attention over more tokens. The paper has 0.1 ln(factor) + 1, MiniMind has 1.
+  // YaRN's alone. On every cosine and sine, whether or not a point is slowed down, so its square on every score: it
+  // makes up for the flatter attention over more tokens. The paper has 0.1 ln(factor) + 1, MiniMind has 1.
   double attention_factor = 1;
 
   // Errors: numbers that make no sense, by name.

@@ -50,7 +50,9 @@ struct Parity {
 }  // namespace
 
 // A difference that is no number is larger than any.
-static double larger(double a, double b) { return std::isnan(b) ? std::numeric_limits<double>::infinity() : std::max(a, b); }
+static double larger(double a, double b) {
+  return std::isnan(b) ? std::numeric_limits<double>::infinity() : std::max(a, b);
+}
 
 // One window of the text, whose first token is the text's number `first`.
 static void compare_window(const nn::Decoder& a, const nn::Decoder& b, std::span<const int> ids, std::size_t first,
@@ -66,14 +68,15 @@ static void compare_window(const nn::Decoder& a, const nn::Decoder& b, std::span
     const bool same = std::ranges::max_element(p) - p.begin() == std::ranges::max_element(q) - q.begin();
     parity.same += same;
     if (larger(parity.worst, worst) != parity.worst) parity = {worst, first + t, parity.same};
-    if (each) print(message("{:>8} {:>8} {:>12.3e}{}", first + t, ids[t], worst, same ? "" : "   another token is likeliest"));
+    if (each)
+      print(message("{:>8} {:>8} {:>12.3e}{}", first + t, ids[t], worst, same ? "" : "   another token is likeliest"));
   }
 }
 
 void compare(const CompareOptions& options) {
   const nn::Config first = nn::read_any_config(options.a), second = nn::read_any_config(options.b);
-  expect<FileError>(first.vocab_size == second.vocab_size, "compare: {} has {} tokens and {} has {}; their logits cannot be "
-                    "compared", options.a, first.vocab_size, options.b, second.vocab_size);
+  expect<FileError>(first.vocab_size == second.vocab_size, "compare: {} has {} tokens and {} has {}; their logits cannot "
+                    "be compared", options.a, first.vocab_size, options.b, second.vocab_size);
   const std::vector<int> ids = tokens_of(options, first.vocab_size);
   const nn::Decoder a = nn::load_any_decoder(options.a), b = nn::load_any_decoder(options.b);
 
@@ -81,8 +84,10 @@ void compare(const CompareOptions& options) {
   const std::size_t window = std::min(first.context_length, second.context_length);
   Parity parity;
   if (options.positions) print("position    token   difference");
-  for (std::size_t begin = 0; begin < ids.size(); begin += window)
-    compare_window(a, b, std::span(ids).subspan(begin, std::min(window, ids.size() - begin)), begin, options.positions, parity);
+  for (std::size_t begin = 0; begin < ids.size(); begin += window) {
+    const auto part = std::span(ids).subspan(begin, std::min(window, ids.size() - begin));
+    compare_window(a, b, part, begin, options.positions, parity);
+  }
   print(message("positions            {}, in windows of {}", ids.size(), std::min(window, ids.size())));
   print(message("largest difference   {:.3e} of a logit, at position {}", parity.worst, parity.where));
   print(message("same likeliest token {} of {}", parity.same, ids.size()));

@@ -26,7 +26,8 @@ static std::unique_ptr<nn::Tokenizer> tokenizer_of(const ConvertOptions& options
   }
 }
 
-static void write_gradus(const Path& out, const nn::Decoder& decoder, const nn::Tokenizer& tokenizer, nn::FloatFormat format) {
+static void write_gradus(const Path& out, const nn::Decoder& decoder, const nn::Tokenizer& tokenizer,
+                         nn::FloatFormat format) {
   if (tokenizer.name() == "llama2c")  // whose own form has no place in a folder of ours
     nn::save_model(out, decoder, nn::BpeTokenizer(nn::as_bpe(tokenizer)), format);
   else
@@ -35,8 +36,8 @@ static void write_gradus(const Path& out, const nn::Decoder& decoder, const nn::
 
 static void write_llama2c(const ConvertOptions& options, nn::ModelForm source, const nn::Tokenizer* tokenizer) {
   const Path out = options.out, words = out.parent_path() / "tokenizer.bin";
-  expect<FileError>(tokenizer == nullptr || !std::filesystem::exists(words), "{}: there is a tokenizer already; write the "
-                    "model into another folder", words.string());
+  expect<FileError>(tokenizer == nullptr || !std::filesystem::exists(words), "{}: there is a tokenizer already; write "
+                    "the model into another folder", words.string());
   nn::Llama2cTables tables;  // those of the file, so that it comes out as it went in
   const nn::Decoder decoder = source == nn::ModelForm::llama2c ? nn::read_llama2c(options.in, &tables)
                                                                : nn::load_any_decoder(options.in);

@@ -23,7 +23,8 @@ static std::string replaced(std::string_view text, std::string_view from, std::s
 
 static BpeModel bytes_as_bpe() {
   BpeModel model;
-  for (int byte = 0; byte < 256; ++byte) model.spellings.push_back(spell_bytes(std::string(1, static_cast<char>(byte))));
+  for (int byte = 0; byte < 256; ++byte)
+    model.spellings.push_back(spell_bytes(std::string(1, static_cast<char>(byte))));
   return model;
 }
 
@@ -71,8 +72,8 @@ static BpeModel llama2c_as_bpe(const Llama2cTokenizer& tokenizer) {
   BpeModel model;
   model.alphabet = BpeModel::Alphabet::characters;
   for (const Llama2cTokenizer::Piece& piece : tokenizer.pieces()) {
-    expect(is_utf8(piece.text), "tokenizer: the piece {} is not UTF-8; this vocabulary cannot be written as a tokenizer.json",
-           model.spellings.size());
+    expect(is_utf8(piece.text), "tokenizer: the piece {} is not UTF-8; this vocabulary cannot be written as a "
+           "tokenizer.json", model.spellings.size());
     model.spellings.push_back(replaced(piece.text, " ", space_mark));
   }
   const std::pair<std::string, std::string> framed[] = {{"\n<s>\n", "<s>"}, {"\n</s>\n", "</s>"}};
@@ -108,10 +109,12 @@ static std::vector<Llama2cTokenizer::Piece> pieces_of(const BpeModel& model) {
   const auto need = [](bool holds, std::string_view what) {
     expect(holds, "llama2.c: its tokenizers have {}; this one has not, and cannot be written as one", what);
   };
-  need(model.alphabet == BpeModel::Alphabet::characters && model.prefix_space, "characters, and a space before each text");
+  need(model.alphabet == BpeModel::Alphabet::characters && model.prefix_space,
+       "characters, and a space before each text");
   need(model.spellings.size() >= first_piece && model.begin == Llama2cTokenizer::begin,
        "<unk>, begin and end as ids 0 to 2, and 256 bytes");
-  for (int byte = 0; byte < 256; ++byte) need(byte_of(model.spellings[first_byte + byte]) == byte, "the bytes as ids 3 to 258");
+  for (int byte = 0; byte < 256; ++byte)
+    need(byte_of(model.spellings[first_byte + byte]) == byte, "the bytes as ids 3 to 258");
   for (const AddedToken& token : model.added) need(token.id < first_byte, "no special tokens but the first three");
 
   const Ids ids = ids_of_text(model.spellings);

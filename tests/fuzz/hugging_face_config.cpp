@@ -1,5 +1,5 @@
-// config.json of a Hugging Face folder, of either kind: what is accepted is written and read as the same, where it can be
-// written.
+// config.json of a Hugging Face folder, of either kind: what is accepted is written and read as the same, where it can
+// be written.
 #include "nn/hugging_face_config.h"
 #include "nn/hugging_face_gpt2.h"
 #include "tests/fuzz/target.h"

@@ -16,7 +16,7 @@ namespace gradus::fuzz {
 
 // For readers that open a file themselves: the bytes as a file of this process, overwritten each time.
 inline std::filesystem::path as_file(std::string_view bytes) {
-  static const std::string path = (std::filesystem::temp_directory_path() / ("gradus_fuzz_" + std::to_string(getpid()))).string();
+  static const std::string path = std::filesystem::temp_directory_path() / ("gradus_fuzz_" + std::to_string(getpid()));
   std::FILE* const file = std::fopen(path.c_str(), "wb");
   std::fwrite(bytes.data(), 1, bytes.size(), file);
   std::fclose(file);
