@@ -53,7 +53,8 @@ static void read_pre_tokenizer(const Json& value, std::string_view path, BpeMode
   if (gpt2) model.pattern = Pattern::gpt2;
   if (list.size() == 1) return;
   const Json& split = list[0];
-  const Json regex = is_type(split, "Split") ? split.value("/pattern/Regex"_json_pointer, Json()) : Json();
+  const Json chosen = is_type(split, "Split") ? component(split, "pattern") : Json();
+  const Json regex = chosen.is_object() ? component(chosen, "Regex") : Json();
   const auto pattern = regex.is_string() ? pattern_of_regex(regex.get<std::string>()) : std::nullopt;
   if (list.size() > 2 || gpt2 || model.prefix_space || !pattern || component(split, "behavior") != "Isolated" ||
       flag(split, "invert", false, path))
@@ -85,6 +86,11 @@ static void check_decoder(const Json& value, std::string_view path, const BpeMod
     refuse(path, "decoder", "LLaMA's, Replace, ByteFallback, Fuse, and Strip where a space is prepended", value);
 }
 
+// {"SpecialToken": {…}} or {"Sequence": {…}}: a path into anything else is an error of the JSON library's own.
+static bool is_object_of_objects(const Json& entry) {
+  return entry.is_object() && std::ranges::all_of(entry, [](const Json& member) { return member.is_object(); });
+}
+
 // A template may put one special token before the text.
 static void read_post_processor(const Json& value, std::string_view path, BpeModel& model) {
   constexpr std::string_view known = "ByteLevel, or a TemplateProcessing with one token before the text";
@@ -94,7 +100,7 @@ static void read_post_processor(const Json& value, std::string_view path, BpeMod
     const Json single = component(part, "single");
     const auto sequence = [&](std::size_t place) { return single[place].value("/Sequence/id"_json_pointer, Json()); };
     if (!is_type(part, "TemplateProcessing") || !single.is_array() || single.empty() || single.size() > 2 ||
-        !std::ranges::all_of(single, [](const Json& entry) { return entry.is_object(); }) ||
+        !std::ranges::all_of(single, is_object_of_objects) ||
         sequence(single.size() - 1) != "A" || model.begin)
       refuse(path, "post_processor", known, value);
     if (single.size() == 1) continue;
