@@ -6,10 +6,11 @@
 #include <set>
 
 #include "autograd/error.h"
+#include "nn/json_text.h"
 
 namespace gradus::nn {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
 
 // Settings that older folders do not have: where one is missing it has its default.
 static const std::set<std::string> added_later{"chat_template"};
@@ -18,7 +19,7 @@ static const std::set<std::string> added_later{"chat_template"};
 static constexpr const char* format_name = "gradus";
 
 std::string config_to_json(const Config& config) {
-  Json json;
+  nlohmann::ordered_json json;
   json["format"] = format_name;
   Config::fields(config, [&](const char* name, const auto& value) {
     if constexpr (std::is_enum_v<std::remove_cvref_t<decltype(value)>>)
@@ -58,7 +59,7 @@ static void read_field(const std::string& path, const char* name, const Json& js
 }
 
 Config config_from_json(std::string_view text, const std::string& path) {
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = parse_json(text);
   expect<FileError>(json.is_object(), "{}: not a JSON object", path);
   expect<FileError>(json.value("format", Json()) == format_name,
                     "{}: \"format\" must be \"{}\"; this is another project's model", path, format_name);

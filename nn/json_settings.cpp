@@ -3,13 +3,14 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/error.h"
+#include "nn/json_text.h"
 
 namespace gradus::nn {
 
 using Json = nlohmann::json;
 
 JsonSettings::JsonSettings(std::string_view text, const std::string& path)
-    : json_(std::make_shared<const Json>(Json::parse(text, nullptr, false))), path_(path) {
+    : json_(std::make_shared<const Json>(parse_json(text))), path_(path) {
   expect<FileError>(json_->is_object(), "{}: expected a JSON object with the model's settings, found {}", path,
                     json_->is_discarded() ? "text that is not JSON" : json_->type_name());
 }

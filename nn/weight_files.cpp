@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/error.h"
+#include "nn/json_text.h"
 
 namespace gradus::nn {
 
@@ -32,7 +33,7 @@ class Differences {
 static std::map<std::string, std::string> read_index(const Path& path) {
   std::ifstream stream(path, std::ios::binary);
   const std::string file = path.string(), text((std::istreambuf_iterator<char>(stream)), {});
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = parse_json(text);
   expect<FileError>(json.is_object() && json.contains("weight_map") && json["weight_map"].is_object(),
                     "{}: expected a JSON object with a weight_map, an object with each tensor's file", file);
   std::map<std::string, std::string> index;
