@@ -1,5 +1,6 @@
 #include "nn/any_model.h"
 
+#include <array>
 #include <vector>
 
 #include "autograd/error.h"
@@ -10,23 +11,17 @@
 #include "nn/text/chat_template.h"
 #include "nn/text/read_tokenizer.h"
 #include "nn/text/text_file.h"
+#include "nn/words.h"
 
 namespace gradus::nn {
 
 using Path = std::filesystem::path;
 
-static constexpr std::string_view form_words[] = {"gradus", "hf", "llama2c", "gpt2"};
+static constexpr std::array decoder_forms = {Word{ModelForm::gradus, "gradus"}, Word{ModelForm::hugging_face, "hf"},
+                                             Word{ModelForm::llama2c, "llama2c"}};
 
-std::string_view word_of(ModelForm form) { return form_words[static_cast<std::size_t>(form)]; }
-
-void from_word(std::string_view word, ModelForm& form) {
-  for (const ModelForm each : {ModelForm::gradus, ModelForm::hugging_face, ModelForm::llama2c})
-    if (word == word_of(each)) {
-      form = each;
-      return;
-    }
-  throw ShapeError(message("form of a model: gradus, hf or llama2c, not {}", word));
-}
+std::string_view word_of(ModelForm form) { return form == ModelForm::gpt2 ? "gpt2" : word_in(decoder_forms, form); }
+void from_word(std::string_view word, ModelForm& form) { choose("form of a model", decoder_forms, word, form); }
 
 ModelForm form_of(const Path& path) {
   std::error_code problem;
@@ -94,7 +89,7 @@ std::unique_ptr<Tokenizer> load_any_tokenizer(const Path& path, const Path& toke
   const std::size_t tokens = tokenizer->vocab_size();
   // Some of the hub's models have more rows than tokens, to a round number.
   expect<FileError>(tokens == rows || (tokens < rows && form == ModelForm::hugging_face), "{}: the tokenizer has {} "
-                    "tokens and the model's vocab_size is {}; they do not belong together", place.string(), tokens, rows);
+                    "tokens and {} has a vocab_size of {}; they do not belong together", place.string(), tokens, path.string(), rows);
   return tokenizer;
 }
 

@@ -1,9 +1,11 @@
 #include "nn/config.h"
 
+#include <array>
 #include <cmath>
 
 #include "autograd/error.h"
 #include "nn/swiglu.h"
+#include "nn/words.h"
 
 namespace gradus::nn {
 
@@ -81,43 +83,22 @@ std::size_t Config::parameter_count() const {
   return total;
 }
 
-std::string_view word_of(RopePairing pairing) { return pairing == RopePairing::adjacent ? "adjacent" : "half"; }
-std::string_view word_of(AttentionKind kind) { return kind == AttentionKind::composed ? "composed" : "fused"; }
-std::string_view word_of(Initialisation choice) { return choice == Initialisation::scaled ? "scaled" : "plain"; }
-std::string_view word_of(RopeScalingKind kind) {
-  constexpr std::string_view words[] = {"none", "linear", "llama3", "yarn"};
-  return words[static_cast<std::size_t>(kind)];
-}
+static constexpr std::array pairings = {Word{RopePairing::adjacent, "adjacent"}, Word{RopePairing::half, "half"}};
+static constexpr std::array scalings = {Word{RopeScalingKind::none, "none"}, Word{RopeScalingKind::linear, "linear"},
+                                        Word{RopeScalingKind::llama3, "llama3"}, Word{RopeScalingKind::yarn, "yarn"}};
+static constexpr std::array attentions = {Word{AttentionKind::composed, "composed"}, Word{AttentionKind::fused, "fused"}};
+static constexpr std::array initialisations = {Word{Initialisation::scaled, "scaled"}, Word{Initialisation::plain, "plain"}};
 
-template <class Choice>
-static void choose(std::string_view field, std::string_view word, Choice& choice, std::initializer_list<Choice> choices) {
-  std::string known;
-  for (const Choice& each : choices) {
-    if (word == word_of(each)) {
-      choice = each;
-      return;
-    }
-    const bool last = &each == choices.end() - 1;
-    known.append(known.empty() ? "" : last ? " or " : ", ").append(word_of(each));
-  }
-  throw ShapeError(message("config: {} is {}, not {}", field, known, word));
-}
+std::string_view word_of(RopePairing pairing) { return word_in(pairings, pairing); }
+std::string_view word_of(RopeScalingKind kind) { return word_in(scalings, kind); }
+std::string_view word_of(AttentionKind kind) { return word_in(attentions, kind); }
+std::string_view word_of(Initialisation initialisation) { return word_in(initialisations, initialisation); }
 
-void from_word(std::string_view word, RopePairing& pairing) {
-  choose("rope_pairing", word, pairing, {RopePairing::adjacent, RopePairing::half});
-}
-
-void from_word(std::string_view word, RopeScalingKind& kind) {
-  using enum RopeScalingKind;
-  choose("rope_scaling", word, kind, {none, linear, llama3, yarn});
-}
-
+void from_word(std::string_view word, RopePairing& pairing) { choose("config: rope_pairing", pairings, word, pairing); }
+void from_word(std::string_view word, RopeScalingKind& kind) { choose("config: rope_scaling", scalings, word, kind); }
+void from_word(std::string_view word, AttentionKind& kind) { choose("config: attention", attentions, word, kind); }
 void from_word(std::string_view word, Initialisation& initialisation) {
-  choose("initialisation", word, initialisation, {Initialisation::scaled, Initialisation::plain});
-}
-
-void from_word(std::string_view word, AttentionKind& kind) {
-  choose("attention", word, kind, {AttentionKind::composed, AttentionKind::fused});
+  choose("config: initialisation", initialisations, word, initialisation);
 }
 
 const std::vector<Preset>& presets() {

@@ -12,24 +12,18 @@
 #include "nn/atomic_file.h"
 #include "nn/half_float.h"
 #include "nn/safetensors.h"
+#include "nn/words.h"
 
 namespace gradus::nn {
 
 using Json = nlohmann::json;
 using Path = std::filesystem::path;
 
-static constexpr std::array<std::pair<FloatFormat, std::string_view>, 4> formats = {
-    {{FloatFormat::f32, "f32"}, {FloatFormat::f64, "f64"}, {FloatFormat::f16, "f16"}, {FloatFormat::bf16, "bf16"}}};
+static constexpr std::array formats = {Word{FloatFormat::f32, "f32"}, Word{FloatFormat::f64, "f64"},
+                                       Word{FloatFormat::f16, "f16"}, Word{FloatFormat::bf16, "bf16"}};
 
-std::string_view word_of(FloatFormat format) {
-  return std::ranges::find(formats, format, &std::pair<FloatFormat, std::string_view>::first)->second;
-}
-
-void from_word(std::string_view word, FloatFormat& format) {
-  const auto found = std::ranges::find(formats, word, &std::pair<FloatFormat, std::string_view>::second);
-  expect(found != formats.end(), "format of numbers: f32, f64, f16 or bf16, not {}", word);
-  format = found->first;
-}
+std::string_view word_of(FloatFormat format) { return word_in(formats, format); }
+void from_word(std::string_view word, FloatFormat& format) { choose("format of numbers", formats, word, format); }
 
 static std::string dtype_of(FloatFormat format) {
   std::string dtype(word_of(format));

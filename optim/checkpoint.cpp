@@ -7,7 +7,9 @@
 
 #include "autograd/error.h"
 #include "nn/atomic_file.h"
+#include "nn/json_text.h"
 #include "nn/safetensors.h"
+#include "optim/fnv.h"
 
 namespace gradus::optim {
 
@@ -16,23 +18,16 @@ using Json = nlohmann::ordered_json;
 static constexpr const char* run_file = "trainer.json";
 static constexpr const char* moments_file = "moments.safetensors";
 
-// FNV-1a, byte by byte.
-static void mix(std::uint64_t& hash, const std::vector<int>& numbers) {
-  for (const int number : numbers)
-    for (int shift = 0; shift < 32; shift += 8) {
-      hash ^= static_cast<std::uint64_t>(static_cast<std::uint32_t>(number) >> shift & 0xFF);
-      hash *= 0x100000001B3;
-    }
+static std::uint64_t mixed(std::uint64_t hash, const std::vector<int>& numbers) {
+  return fnv({reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(int)}, hash);
 }
 
 std::uint64_t fingerprint_of(Data& data) {
   constexpr std::size_t rows = 64;
   const std::vector<std::uint64_t> state = data.state();
-  std::uint64_t hash = 0xCBF29CE484222325;
-  for (const Batch& batch : {data.training(rows), data.validation(0, rows)}) {
-    mix(hash, batch.inputs);
-    mix(hash, batch.targets);
-  }
+  std::uint64_t hash = fnv_begin;
+  for (const Batch& batch : {data.training(rows), data.validation(0, rows)})
+    hash = mixed(mixed(hash, batch.inputs), batch.targets);
   data.restore(state);
   return hash;
 }
@@ -86,35 +81,35 @@ void save_checkpoint(const std::filesystem::path& folder, const Trainer& trainer
   file.commit();
 }
 
-static Json read_json(const std::filesystem::path& path) {
+static nlohmann::json read_json(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   expect<FileError>(file.good(), "{}: cannot be read; the folder holds a model, but no run that could go on", path.string());
   const std::string text((std::istreambuf_iterator<char>(file)), {});
-  const Json json = Json::parse(text, nullptr, false);
+  const nlohmann::json json = nn::parse_json(text);
   expect<FileError>(json.is_object(), "{}: expected a JSON object, found something else", path.string());
   return json;
 }
 
 SavedRun read_run(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / run_file;
-  const Json json = read_json(path);
+  const nlohmann::json json = read_json(path);
   SavedRun run;
   try {
     TrainerOptions::fields(run.options, [&](const char* name, auto& value) {
-      const Json& setting = json.at("settings").at(name);
+      const nlohmann::json& setting = json.at("settings").at(name);
       if constexpr (std::is_enum_v<std::remove_cvref_t<decltype(value)>>)
         from_word(setting.get<std::string>(), value);
       else
         setting.get_to(value);
     });
-    const Json& source = json.at("data");
+    const nlohmann::json& source = json.at("data");
     source.at("kind").get_to(run.source.kind);
     source.at("paths").get_to(run.source.paths);
     source.at("separator").get_to(run.source.separator);
     source.at("fingerprint").get_to(run.source.fingerprint);
-    const Json& state = json.at("state");
+    const nlohmann::json& state = json.at("state");
     state_fields(run.state, [&](const char* name, auto& value) { state.at(name).get_to(value); });
-    if (const Json& best = state.at("best_validation_loss"); !best.is_null()) run.state.best_validation_loss = best.get<double>();
+    if (const nlohmann::json& best = state.at("best_validation_loss"); !best.is_null()) run.state.best_validation_loss = best.get<double>();
     run.state.dropout = state_of_words(state.at("dropout").get<std::vector<std::uint64_t>>());
     state.at("data").get_to(run.data_state);
     state.at("optimizer_steps").get_to(run.optimizer_steps);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/error.h"
+#include "nn/json_text.h"
 
 namespace gradus::optim {
 
@@ -18,7 +19,7 @@ static std::string text_of(const Json& json, const char* name, const char* other
 }
 
 static std::vector<nn::Message> conversation_of(const std::string& line) {
-  const Json json = Json::parse(line, nullptr, false);
+  const Json json = nn::parse_json(line);
   expect(json.is_object(), "expected a JSON object, found something else");
   const auto list = json.contains("messages") ? json.find("messages") : json.find("conversations");
   expect(list != json.end() && list->is_array() && !list->empty(), "expected \"messages\" or \"conversations\", a list of messages");

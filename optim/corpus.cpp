@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/error.h"
+#include "nn/json_text.h"
 #include "nn/text/unicode.h"
 #include "nn/text/utf8.h"
 
@@ -100,7 +101,7 @@ static bool read_lines(std::ifstream& file, const std::string& separator, Pieces
 }
 
 static std::string what_it_is(const Json& json) {
-  if (json.is_discarded()) return "what is not JSON";
+  if (json.is_discarded()) return "what is not JSON, or nested too deep";
   if (!json.is_object()) return message("JSON of the kind {}", json.type_name());
   if (!json.contains("text")) return "an object without one";
   return message("a \"text\" of the kind {}", json["text"].type_name());
@@ -111,7 +112,7 @@ static void read_documents(std::ifstream& file, const std::string& path, Pieces&
   for (std::string line; std::getline(file, line);) {
     ++place.line;
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    const Json json = Json::parse(line, nullptr, false);
+    const Json json = nn::parse_json(line);
     expect<FileError>(json.is_object() && json.contains("text") && json["text"].is_string(),
                       "{}: expected line {} to be a JSON object with a \"text\", found {}", path, place.line, what_it_is(json));
     pieces.add(json["text"].get_ref<const std::string&>(), place);

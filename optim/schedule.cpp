@@ -1,29 +1,21 @@
 #include "optim/schedule.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
-#include <string>
-#include <utility>
 
 #include "autograd/error.h"
+#include "nn/words.h"
 
 namespace gradus::optim {
 
-static constexpr std::pair<std::string_view, ScheduleKind> words[] = {{"cosine", ScheduleKind::cosine},
-                                                                       {"linear", ScheduleKind::linear},
-                                                                       {"constant", ScheduleKind::constant},
-                                                                       {"stable", ScheduleKind::stable}};
+static constexpr std::array kinds = {
+    nn::Word{ScheduleKind::cosine, "cosine"}, nn::Word{ScheduleKind::linear, "linear"},
+    nn::Word{ScheduleKind::constant, "constant"}, nn::Word{ScheduleKind::stable, "stable"}};
 
-std::string_view word_of(ScheduleKind kind) {
-  return std::find_if(std::begin(words), std::end(words), [&](const auto& entry) { return entry.second == kind; })->first;
-}
-
-void from_word(std::string_view word, ScheduleKind& kind) {
-  const auto found = std::find_if(std::begin(words), std::end(words), [&](const auto& entry) { return entry.first == word; });
-  expect(found != std::end(words), "schedule: there is no {}; there are cosine, linear, constant, stable", word);
-  kind = found->second;
-}
+std::string_view word_of(ScheduleKind kind) { return nn::word_in(kinds, kind); }
+void from_word(std::string_view word, ScheduleKind& kind) { nn::choose("schedule", kinds, word, kind); }
 
 Schedule::Schedule(const ScheduleOptions& options) : options_(options) {
   expect(options.peak > 0 && std::isfinite(options.peak), "schedule: the peak rate {} must be above 0", options.peak);

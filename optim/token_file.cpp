@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "autograd/error.h"
+#include "optim/fnv.h"
 
 namespace gradus::optim {
 
@@ -29,12 +30,7 @@ static_assert(sizeof(Header) == 32);
 
 }  // namespace
 
-// FNV-1a.
-std::uint64_t hash_of(const nn::Tokenizer& tokenizer) {
-  std::uint64_t hash = 0xCBF29CE484222325;
-  for (const char byte : tokenizer.to_json()) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001B3;
-  return hash;
-}
+std::uint64_t hash_of(const nn::Tokenizer& tokenizer) { return fnv(tokenizer.to_json()); }
 
 static std::string reason() { return std::generic_category().message(errno); }
 

@@ -26,14 +26,6 @@ static std::unique_ptr<nn::Tokenizer> tokenizer_of(const ConvertOptions& options
   }
 }
 
-static void write_gradus(const Path& out, const nn::Decoder& decoder, const nn::Tokenizer& tokenizer,
-                         nn::FloatFormat format) {
-  if (tokenizer.name() == "llama2c")  // whose own form has no place in a folder of ours
-    nn::save_model(out, decoder, nn::BpeTokenizer(nn::as_bpe(tokenizer)), format);
-  else
-    nn::save_model(out, decoder, tokenizer, format);
-}
-
 static void write_llama2c(const ConvertOptions& options, nn::ModelForm source, const nn::Tokenizer* tokenizer) {
   const Path out = options.out, words = out.parent_path() / "tokenizer.bin";
   expect<FileError>(tokenizer == nullptr || !std::filesystem::exists(words), "{}: there is a tokenizer already; write "
@@ -65,7 +57,7 @@ void convert(const ConvertOptions& options) {
   else if (target == nn::ModelForm::hugging_face)
     nn::write_hugging_face(options.out, nn::load_any_decoder(options.in), tokenizer.get(), format);
   else
-    write_gradus(options.out, nn::load_any_decoder(options.in), *tokenizer, format);
+    nn::save_model(options.out, nn::load_any_decoder(options.in), *tokenizer, format);
   say(message("{} ({}) → {} ({})", options.in, nn::word_of(source), options.out, nn::word_of(target)));
 }
 

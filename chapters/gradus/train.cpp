@@ -36,7 +36,7 @@ static std::filesystem::path folder_of(const TrainOptions& options) {
 static void show_sample(const nn::Model& model, std::size_t tokens, std::uint64_t seed) {
   Rng rng(seed, 3);
   const std::vector<int> prompt = model.tokenizer->encode("\n");
-  const std::vector<int> ids = nn::generate(model.decoder, prompt, {.tokens = tokens, .sampler = {.temperature = 0.8}}, rng);
+  const std::vector<int> ids = nn::generate(model.decoder, prompt, {.tokens = tokens, .sampler = {.temperature = 0.8}, .end_token = model.tokenizer->end_token()}, rng);
   say("  | " + model.tokenizer->decode(ids));
 }
 
@@ -101,6 +101,8 @@ void train(const TrainOptions& options) {
   if (trainer.out_of_patience()) say(message("stopped after {} validations without a new best; the best checkpoint is named in {}",
                                              run.settings.patience, (out / "best").string()));
   const optim::Metrics& last = trainer.metrics();
+  if (last.step == 0) return say(message("no step was taken: the run stands at {} of {}; --steps makes it longer", trainer.state().step,
+                                         run.settings.steps));
   say(message("loss {:.4f}{} after {} tokens in {}; checkpoints, metrics.csv{} in {}", last.loss,
               last.validation_loss ? message(", validation {:.4f}", *last.validation_loss) : "", last.tokens,
               optim::duration(last.seconds), drawn ? " and loss.svg" : "", out.string()));

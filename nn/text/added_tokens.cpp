@@ -7,15 +7,6 @@
 
 namespace gradus::nn {
 
-static bool is_utf8(std::string_view text) {
-  while (!text.empty()) {
-    const FirstCharacter first = first_character(text);
-    if (first.state != Utf8::whole) return false;
-    text.remove_prefix(first.length);
-  }
-  return true;
-}
-
 AddedTokens::AddedTokens(std::vector<AddedToken> tokens) : tokens_(std::move(tokens)) {
   for (std::size_t i = 0; i < tokens_.size(); ++i) {
     const std::string_view text = tokens_[i].text;

@@ -11,15 +11,7 @@
 
 namespace gradus::nn {
 
-static constexpr std::string_view space_mark = "▁";
 static constexpr int first_byte = 3, first_piece = first_byte + 256;  // ids in llama2.c's vocabularies
-
-static std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
-  std::string result;
-  for (std::size_t at; (at = text.find(from)) != text.npos; text.remove_prefix(at + from.size()))
-    result.append(text.substr(0, at)).append(to);
-  return result.append(text);
-}
 
 static BpeModel bytes_as_bpe() {
   BpeModel model;
@@ -37,15 +29,6 @@ static BpeModel characters_as_bpe(const CharTokenizer& tokenizer) {
     model.spellings.push_back(character == " " ? std::string(space_mark) : character);
   }
   return model;
-}
-
-static bool is_utf8(std::string_view text) {
-  while (!text.empty()) {
-    const FirstCharacter first = first_character(text);
-    if (first.state != Utf8::whole) return false;
-    text.remove_prefix(first.length);
-  }
-  return true;
 }
 
 using Ids = std::unordered_map<std::string, int>;
@@ -74,7 +57,7 @@ static BpeModel llama2c_as_bpe(const Llama2cTokenizer& tokenizer) {
   for (const Llama2cTokenizer::Piece& piece : tokenizer.pieces()) {
     expect(is_utf8(piece.text), "tokenizer: the piece {} is not UTF-8; this vocabulary cannot be written as a "
            "tokenizer.json", model.spellings.size());
-    model.spellings.push_back(replaced(piece.text, " ", space_mark));
+    model.spellings.push_back(mark_spaces(piece.text));
   }
   const std::pair<std::string, std::string> framed[] = {{"\n<s>\n", "<s>"}, {"\n</s>\n", "</s>"}};
   for (int id = 0; id < first_byte; ++id) {
@@ -131,7 +114,7 @@ static std::vector<Llama2cTokenizer::Piece> pieces_of(const BpeModel& model) {
 
   std::vector<Llama2cTokenizer::Piece> pieces;
   for (int id = 0; id < static_cast<int>(model.spellings.size()); ++id)
-    pieces.push_back({.text = replaced(model.spellings[id], space_mark, " "),
+    pieces.push_back({.text = unmark_spaces(model.spellings[id]),
                       .score = id < first_piece ? 0 : -static_cast<float>(id - first_piece),
                       .byte = byte_of(model.spellings[id])});
   for (int id : {1, 2}) pieces[id].text = "\n" + pieces[id].text + "\n";

@@ -14,13 +14,6 @@ static constexpr std::string_view end_names[] = {"<|im_end|>",      "<|eot_id|>"
                                                  "<|end_of_text|>", "<|endoftext|>", "</s>",    "<|end_story|>",
                                                  "<eos>"};
 
-static std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
-  std::string result;
-  for (std::size_t at; (at = text.find(from)) != text.npos; text.remove_prefix(at + from.size()))
-    result.append(text.substr(0, at)).append(to);
-  return result.append(text);
-}
-
 BpeTokenizer::BpeTokenizer(BpeModel model) : model_(std::move(model)), added_(model_.added) {
   expect(model_.alphabet == BpeModel::Alphabet::bytes || (model_.pattern == Pattern::none && !model_.whole_words),
          "bpe: the alphabet of characters goes with no pattern and without whole words");
@@ -77,7 +70,7 @@ void BpeTokenizer::index_vocabulary() {
       if (bytes->size() == 1) byte = static_cast<unsigned char>((*bytes)[0]);
     } else {
       byte = byte_of(spelling);
-      texts_.push_back(byte >= 0 ? std::string(1, static_cast<char>(byte)) : replaced(spelling, space_mark, " "));
+      texts_.push_back(byte >= 0 ? std::string(1, static_cast<char>(byte)) : unmark_spaces(spelling));
     }
     if (byte >= 0) byte_ids_[byte] = id;
   }

@@ -60,7 +60,6 @@ class BpeTokenizer : public Tokenizer {
   const BpeModel& model() const { return model_; }
 
  private:
-  static constexpr std::string_view space_mark = "▁";
   static std::uint64_t key(std::uint32_t left, std::uint32_t right) { return std::uint64_t{left} << 32 | right; }
 
   void check_ids() const;

@@ -61,4 +61,14 @@ int byte_of(std::string_view spelling) {
   return high == digits.npos || low == digits.npos ? -1 : static_cast<int>(16 * high + low);
 }
 
+static std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
+  std::string result;
+  for (std::size_t at; (at = text.find(from)) != text.npos; text.remove_prefix(at + from.size()))
+    result.append(text.substr(0, at)).append(to);
+  return result.append(text);
+}
+
+std::string mark_spaces(std::string_view text) { return replaced(text, " ", space_mark); }
+std::string unmark_spaces(std::string_view spelling) { return replaced(spelling, space_mark, " "); }
+
 }  // namespace gradus::nn

@@ -16,4 +16,9 @@ std::optional<std::string> spelled_bytes(std::string_view spelling);
 // The other way of spelling one: the byte that "<0x41>" stands for, as LLaMA's vocabularies have it; −1: not such a name.
 int byte_of(std::string_view spelling);
 
+// How LLaMA's vocabularies spell a space.
+inline constexpr std::string_view space_mark = "▁";
+std::string mark_spaces(std::string_view text);
+std::string unmark_spaces(std::string_view spelling);
+
 }  // namespace gradus::nn

@@ -1,26 +1,18 @@
 #include "nn/text/chat_template.h"
 
-#include <algorithm>
+#include <array>
 #include <utility>
 
 #include "autograd/error.h"
+#include "nn/words.h"
 
 namespace gradus::nn {
 
-static constexpr std::pair<std::string_view, ChatTemplate> words[] = {{"none", ChatTemplate::none},
-                                                                       {"chatml", ChatTemplate::chatml},
-                                                                       {"llama2", ChatTemplate::llama2},
-                                                                       {"plain", ChatTemplate::plain}};
+static constexpr std::array kinds = {Word{ChatTemplate::none, "none"}, Word{ChatTemplate::chatml, "chatml"},
+                                     Word{ChatTemplate::llama2, "llama2"}, Word{ChatTemplate::plain, "plain"}};
 
-std::string_view word_of(ChatTemplate kind) {
-  return std::find_if(std::begin(words), std::end(words), [&](const auto& entry) { return entry.second == kind; })->first;
-}
-
-void from_word(std::string_view word, ChatTemplate& kind) {
-  const auto found = std::find_if(std::begin(words), std::end(words), [&](const auto& entry) { return entry.first == word; });
-  expect(found != std::end(words), "chat template: there is no {}; there are none, chatml, llama2, plain", word);
-  kind = found->second;
-}
+std::string_view word_of(ChatTemplate kind) { return word_in(kinds, kind); }
+void from_word(std::string_view word, ChatTemplate& kind) { choose("chat template", kinds, word, kind); }
 
 static int special(const Tokenizer& tokenizer, ChatTemplate kind, std::string_view text) {
   for (const SpecialToken& token : tokenizer.special_tokens())

@@ -10,6 +10,7 @@
 
 #include "autograd/error.h"
 #include "nn/atomic_file.h"
+#include "nn/text/as_bpe.h"
 #include "nn/text/byte_alphabet.h"
 #include "nn/text/merge.h"
 
@@ -147,8 +148,6 @@ std::string Llama2cTokenizer::decode(std::span<const int> ids) const {
   return text;
 }
 
-std::string Llama2cTokenizer::to_json() const {
-  throw ShapeError("llama2c: these tokenizers are kept in llama2.c's own binary format, not as JSON");
-}
+std::string Llama2cTokenizer::to_json() const { return BpeTokenizer(as_bpe(*this)).to_json(); }
 
 }  // namespace gradus::nn

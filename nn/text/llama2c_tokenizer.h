@@ -46,7 +46,7 @@ class Llama2cTokenizer : public Tokenizer {
 
   std::size_t vocab_size() const override { return pieces_.size(); }
   std::string name() const override { return "llama2c"; }
-  std::string to_json() const override;  // always an error: these tokenizers have a format of their own
+  std::string to_json() const override;  // as byte-pair encoding: nn/text/as_bpe.h
   std::optional<int> begin_token() const override { return begin; }
   std::optional<int> end_token() const override { return begin; }
 

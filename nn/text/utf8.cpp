@@ -31,6 +31,15 @@ FirstCharacter first_character_or_byte(std::string_view text) {
   return first.state == Utf8::whole ? first : FirstCharacter{Utf8::broken, 1, 0};
 }
 
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const FirstCharacter first = first_character(text);
+    if (first.state != Utf8::whole) return false;
+    text.remove_prefix(first.length);
+  }
+  return true;
+}
+
 std::string Utf8Stream::push(std::string_view bytes) {
   waiting_ += bytes;
   std::size_t ready = 0;

@@ -21,6 +21,8 @@ FirstCharacter first_character(std::string_view text);
 // The same, except that a byte which begins no whole character is broken, and a character by itself.
 FirstCharacter first_character_or_byte(std::string_view text);
 
+bool is_utf8(std::string_view text);
+
 // The text as it can be shown on one line, between quotes: line breaks, control characters, quotes and broken bytes are
 // written as in a C++ string.
 std::string escaped(std::string_view text);

@@ -9,18 +9,11 @@
 #include "nn/llama2c.h"
 #include "nn/text/byte_tokenizer.h"
 #include "tests/nn/temporary_folder.h"
+#include "tests/shared_data.h"
 
 using namespace gradus;
 using namespace gradus::nn;
 namespace fs = std::filesystem;
-
-static const fs::path data = fs::path(GRADUS_SHARED_DIR) / "data";
-
-static bool absent() {
-  if (fs::exists(data)) return false;
-  MESSAGE("skipped: " << data.string() << " is not there");
-  return true;
-}
 
 static Decoder small(std::size_t vocab_size = 256) {
   Decoder decoder({.vocab_size = vocab_size, .width = 8, .n_layers = 1, .n_heads = 2, .n_kv_heads = 1, .hidden = 8, .context_length = 8});
@@ -105,7 +98,8 @@ TEST_CASE("a tokenizer with more tokens than the model has rows is refused, with
   CHECK_NOTHROW(load_any(folder / "hf"));
   write_llama2c(folder / "model.bin", more);
   CHECK(refusal([&] { load_any(folder / "model.bin", "bytes"); }) ==
-        "bytes: the tokenizer has 256 tokens and the model's vocab_size is 300; they do not belong together");
+        "bytes: the tokenizer has 256 tokens and " + (folder / "model.bin").string() +
+            " has a vocab_size of 300; they do not belong together");
 }
 
 TEST_CASE("a Hugging Face folder's chat template is recognised by its words, and another is none") {

@@ -11,24 +11,12 @@
 #include "nn/text/char_tokenizer.h"
 #include "nn/text/read_tokenizer.h"
 #include "tests/nn/temporary_folder.h"
+#include "tests/shared_data.h"
 
 using namespace gradus;
 using namespace gradus::nn;
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
-
-static const fs::path data = fs::path(GRADUS_SHARED_DIR) / "data";
-
-static bool absent() {
-  if (fs::exists(data)) return false;
-  MESSAGE("skipped: " << data.string() << " is not there");
-  return true;
-}
-
-static std::string bytes_of(const fs::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
 
 TEST_CASE("llama2.c's tokenizer becomes the tokenizer.json that Hugging Face's own converter makes of it") {
   if (absent()) return;

@@ -129,7 +129,7 @@ TEST_CASE("templates have words, and a template in Jinja is recognised by its sp
     CHECK(word_of(kind) == word);
   }
   ChatTemplate kind{};
-  CHECK_THROWS_WITH_AS(from_word("vicuna", kind), "chat template: there is no vicuna; there are none, chatml, llama2, plain", ShapeError);
+  CHECK_THROWS_WITH_AS(from_word("vicuna", kind), "chat template is none, chatml, llama2 or plain, not vicuna", ShapeError);
   CHECK(recognise_chat_template("{% if … %}<|im_start|>{{ role }}<|im_end|>") == ChatTemplate::chatml);
   CHECK(recognise_chat_template("{{ bos }}[INST] <<SYS>>{{ system }}<</SYS>>{{ content }} [/INST]") == ChatTemplate::llama2);
   // Mistral has the same brackets around other blanks, and no system message of this form.

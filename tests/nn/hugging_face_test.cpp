@@ -14,26 +14,14 @@
 #include "nn/text/read_tokenizer.h"
 #include "nn/weight_files.h"
 #include "tests/nn/temporary_folder.h"
+#include "tests/shared_data.h"
 
 using namespace gradus;
 using namespace gradus::nn;
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-static const fs::path data = fs::path(GRADUS_SHARED_DIR) / "data";
-
-static bool absent() {
-  if (fs::exists(data)) return false;
-  MESSAGE("skipped: " << data.string() << " is not there");
-  return true;
-}
-
-static std::string text_of(const fs::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
-static Json json_of(const fs::path& path) { return Json::parse(text_of(path)); }
+static Json json_of(const fs::path& path) { return Json::parse(bytes_of(path)); }
 
 static double largest_difference(const Decoder& a, const Decoder& b, const std::vector<int>& ids) {
   const NoGrad guard;
@@ -97,8 +85,8 @@ TEST_CASE("a model of ours comes back from Hugging Face's layout as the same fun
     CHECK(largest_difference(decoder, back, some_ids(20, 37)) < (sizeof(Real) == 8 ? 1e-13 : 2e-5));
     // The pairing once changed, nothing changes any more.
     write_hugging_face(folder / "again", back, nullptr, exact_format);
-    CHECK(text_of(folder / "again" / "model.safetensors") == text_of(folder / "model.safetensors"));
-    CHECK(text_of(folder / "again" / "config.json") == text_of(folder / "config.json"));
+    CHECK(bytes_of(folder / "again" / "model.safetensors") == bytes_of(folder / "model.safetensors"));
+    CHECK(bytes_of(folder / "again" / "config.json") == bytes_of(folder / "config.json"));
   }
 }
 
@@ -141,7 +129,7 @@ TEST_CASE("an exported folder has the form of a folder that Hugging Face's own l
     CHECK(ours.dtype(name) == reference.dtype(there));
   }
   std::uint64_t length = 0;
-  const std::string bytes = text_of(folder / "model.safetensors");
+  const std::string bytes = bytes_of(folder / "model.safetensors");
   std::copy_n(bytes.data(), 8, reinterpret_cast<char*>(&length));
   CHECK(length % 8 == 0);
 }

@@ -9,19 +9,12 @@
 #include "autograd/error.h"
 #include "nn/text/bpe_trainer.h"
 #include "nn/text/text_file.h"
+#include "tests/shared_data.h"
 
 using namespace gradus;
 using namespace gradus::nn;
 using Json = nlohmann::json;
 namespace fs = std::filesystem;
-
-static const fs::path data = fs::path(GRADUS_SHARED_DIR) / "data";
-
-static bool absent() {
-  if (fs::exists(data)) return false;
-  MESSAGE("skipped: " << data.string() << " is not there");
-  return true;
-}
 
 static std::unique_ptr<Tokenizer> read(const fs::path& path) {
   return tokenizer_from_json(read_text_file(path, "a tokenizer"), path.string());

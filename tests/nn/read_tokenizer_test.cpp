@@ -11,18 +11,11 @@
 #include "nn/text/llama2c_tokenizer.h"
 #include "nn/text/text_file.h"
 #include "tests/nn/temporary_folder.h"
+#include "tests/shared_data.h"
 
 using namespace gradus;
 using namespace gradus::nn;
 namespace fs = std::filesystem;
-
-static const fs::path data = fs::path(GRADUS_SHARED_DIR) / "data";
-
-static bool absent() {
-  if (fs::exists(data)) return false;
-  MESSAGE("skipped: " << data.string() << " is not there");
-  return true;
-}
 
 static std::string small_json() {
   const std::string_view texts[] = {"abab"};

@@ -291,7 +291,7 @@ TEST_CASE("safetensors: the 16-bit formats are written as the nearest number, an
   FloatFormat format{};
   from_word("bf16", format);
   CHECK(format == FloatFormat::bf16);
-  CHECK_THROWS_WITH_AS(from_word("int8", format), "format of numbers: f32, f64, f16 or bf16, not int8", ShapeError);
+  CHECK_THROWS_WITH_AS(from_word("int8", format), "format of numbers is f32, f64, f16 or bf16, not int8", ShapeError);
 }
 
 TEST_CASE("safetensors: what is written is read back, sorted, padded and with format = pt") {

@@ -72,7 +72,6 @@ TEST_CASE("a run that is saved and goes on writes the bytes of one that never st
   save_checkpoint(folder / "resumed", trainer, *model.tokenizer, run.source);
   CHECK(files_in(folder / "resumed") == files_in(folder / "straight"));
 
-  Trainer without_moments(model.decoder, data, run.options);
   nn::Model again = nn::load_model(folder / "ten");
   Windows same = windows();
   Trainer forgetful(again.decoder, same, run.options);

@@ -74,9 +74,9 @@ TEST_CASE("in a .jsonl file every line is a document, and a bad line is refused 
         std::vector<std::string>{"one\n", "\xC3\xA9"});
   const std::pair<std::string, const char*> bad_lines[] = {
       {"{\"text\": 3}", "a \"text\" of the kind number"}, {"{\"txt\": \"a\"}", "an object without one"},
-      {"[1]", "JSON of the kind array"},                      {"{\"text\": \"a", "what is not JSON"},
-      {"\"text\"", "JSON of the kind string"},              {"{\"text\": \"\xC3\"}", "what is not JSON"},
-      {std::string(1000000, '[') + std::string(1000000, ']'), "JSON of the kind array"}};
+      {"[1]", "JSON of the kind array"},                      {"{\"text\": \"a", "what is not JSON, or nested too deep"},
+      {"\"text\"", "JSON of the kind string"},              {"{\"text\": \"\xC3\"}", "what is not JSON, or nested too deep"},
+      {std::string(1000000, '[') + std::string(1000000, ']'), "what is not JSON, or nested too deep"}};
   for (const auto& [bad, found] : bad_lines) {
     const auto path = folder.write("bad.jsonl", "{\"text\": \"a\"}\n" + bad + "\n");
     const std::string expected = path.string() + ": expected line 2 to be a JSON object with a \"text\", found " + found;

@@ -85,7 +85,7 @@ TEST_CASE("every kind begins above 0, climbs to the peak, never rises again, and
     CHECK(schedule.rate(100) == (kind == ScheduleKind::constant ? 1e-3 : 1e-4));
   }
   ScheduleKind kind{};
-  CHECK_THROWS_WITH_AS(from_word("step", kind), "schedule: there is no step; there are cosine, linear, constant, stable", ShapeError);
+  CHECK_THROWS_WITH_AS(from_word("step", kind), "schedule is cosine, linear, constant or stable, not step", ShapeError);
 }
 
 TEST_CASE("the linear rate is halfway down in the middle, and the stable one falls only in its last part") {

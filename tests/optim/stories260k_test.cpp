@@ -16,25 +16,14 @@
 #include "nn/llama2c.h"
 #include "optim/adamw.h"
 #include "optim/clip.h"
+#include "tests/shared_data.h"
 
 using namespace gradus;
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-static const fs::path data = fs::path(GRADUS_SHARED_DIR) / "data";
 static const fs::path golden = data / "golden-train";
 static constexpr double tolerance = sizeof(Real) == 8 ? 1e-9 : 1e-4;
-
-static bool absent() {
-  if (fs::exists(golden)) return false;
-  MESSAGE("skipped: " << golden.string() << " is not there");
-  return true;
-}
-
-static std::string bytes_of(const fs::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
 
 static nn::Decoder stories() { return nn::read_llama2c(data / "stories260K/stories260K.bin"); }
 

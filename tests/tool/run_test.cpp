@@ -171,6 +171,34 @@ TEST_CASE("a new run can begin with another's weights, and then brings its archi
   CHECK(losses(folder.path / "second").front() < losses(folder.path / "first").front() - 0.5);
 }
 
+TEST_CASE("a model of another project can be the beginning, and what becomes of it is read like any other") {
+  const Folder folder;
+  const std::string data = GRADUS_SHARED_DIR "/data";
+  if (!fs::exists(data)) {
+    MESSAGE("skipped: " << data << " is not there");
+    return;
+  }
+  for (const char* model : {"/stories260K/stories260K.bin", "/story656k-hf"}) {
+    const std::string out = folder / fs::path(model).stem().string();
+    std::string text;
+    for (int i = 0; i < 200; ++i) text += "Once upon a time there was number " + std::to_string(i * i) + ".\n";
+    std::ofstream(folder / "text.txt") << text;
+    const Result trained = run(folder, "train --init " + data + model + " --text " + folder / "text.txt" +
+                                           " --context 32 --steps 3 --batch 2 --threads 1 --out " + out);
+    CHECK_MESSAGE(trained.code == 0, trained.err);
+    CHECK(run(folder, "generate --tokens 5 --prompt Once --model " + out).out.starts_with("Once"));
+    CHECK(run(folder, "train --steps 5 --resume " + out).code == 0);
+  }
+}
+
+TEST_CASE("a run that is at its end says so, and how to make it longer") {
+  const Folder folder;
+  REQUIRE(run(folder, "train --out " + folder / "run" + small).code == 0);
+  const Result again = run(folder, "train --resume " + folder / "run");
+  CHECK(again.code == 0);
+  CHECK(again.err.find("no step was taken: the run stands at 40 of 40; --steps makes it longer") != std::string::npos);
+}
+
 TEST_CASE("a rate that is too high ends the run with the last good checkpoint named and intact") {
   const Folder folder;
   const Result result = run(folder, "train --lr 1e9 --out " + folder / "run" + small);
