@@ -6,6 +6,7 @@
 #include "autograd/error.h"
 #include "nn/config_file.h"
 #include "nn/hugging_face.h"
+#include "nn/hugging_face_gpt2.h"
 #include "nn/json_settings.h"
 #include "nn/llama2c.h"
 #include "nn/text/chat_template.h"
@@ -42,8 +43,8 @@ ModelForm form_of(const Path& path) {
 }
 
 [[noreturn]] static void refuse_gpt2(const Path& path) {
-  throw FileError(message("{}: expected a decoder of the LLaMA family, found a GPT-2; nn/hugging_face_gpt2.h reads it, "
-                          "`gradus info` describes it", path.string()));
+  throw FileError(message("{}: expected a decoder of the LLaMA family, found a GPT-2; it can write, be described "
+                          "and be compared, and nothing else", path.string()));
 }
 
 Config read_any_config(const Path& path) {
@@ -66,6 +67,26 @@ Decoder load_any_decoder(const Path& path) {
   return read_llama2c(path);
 }
 
+static bool is_hub(ModelForm form) { return form == ModelForm::hugging_face || form == ModelForm::gpt2; }
+
+static std::size_t vocab_size_of(const Path& path) {
+  return form_of(path) == ModelForm::gpt2 ? read_hugging_face_gpt2_config(path / "config.json").vocab_size
+                                          : read_any_config(path).vocab_size;
+}
+
+std::vector<int> end_tokens_of(const Path& path) {
+  const ModelForm form = form_of(path);
+  return is_hub(form) ? read_hugging_face_ends(resolve_checkpoint(path), vocab_size_of(path)) : std::vector<int>();
+}
+
+LanguageModel load_language_model(const Path& path, std::optional<AttentionKind> attention) {
+  const auto with_attention = [&](auto model) {
+    if (attention) model.set_attention(*attention);
+    return LanguageModel(model);
+  };
+  return form_of(path) == ModelForm::gpt2 ? with_attention(read_hugging_face_gpt2(path)) : with_attention(load_any_decoder(path));
+}
+
 // tokenizer.bin, tok512.bin, …: the only one.
 static Path tokenizer_beside(const Path& checkpoint) {
   const Path folder = checkpoint.has_parent_path() ? checkpoint.parent_path() : ".";
@@ -84,11 +105,11 @@ std::unique_ptr<Tokenizer> load_any_tokenizer(const Path& path, const Path& toke
   const Path place = !tokenizer_path.empty()      ? tokenizer_path
                      : form == ModelForm::llama2c ? tokenizer_beside(path)
                                                   : resolve_checkpoint(path);
-  const std::size_t rows = read_any_config(path).vocab_size;
+  const std::size_t rows = vocab_size_of(path);
   std::unique_ptr<Tokenizer> tokenizer = read_tokenizer(place.string());
   const std::size_t tokens = tokenizer->vocab_size();
   // Some of the hub's models have more rows than tokens, to a round number.
-  expect<FileError>(tokens == rows || (tokens < rows && form == ModelForm::hugging_face), "{}: the tokenizer has {} "
+  expect<FileError>(tokens == rows || (tokens < rows && is_hub(form)), "{}: the tokenizer has {} "
                     "tokens and {} has a vocab_size of {}; they do not belong together", place.string(), tokens, path.string(), rows);
   return tokenizer;
 }
@@ -107,6 +128,7 @@ static std::string template_of(const Path& folder) {
 }
 
 Model load_any(const Path& path, const Path& tokenizer_path) {
+  if (form_of(path) == ModelForm::gpt2) refuse_gpt2(path);
   std::unique_ptr<Tokenizer> tokenizer = load_any_tokenizer(path, tokenizer_path);
   Model model{load_any_decoder(path), std::move(tokenizer)};
   if (form_of(path) == ModelForm::hugging_face) model.decoder.config.chat_template = template_of(resolve_checkpoint(path));

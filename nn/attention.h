@@ -12,6 +12,20 @@ namespace gradus::nn {
 // Composed from primitive operations, which can show its weights, or one operation without the T×T matrix.
 enum class AttentionKind { composed, fused };
 
+// What a layer says of itself when it attends.
+struct AttentionCall {
+  AttentionHeads heads;
+  AttentionKind kind;
+  double dropout;     // on the weights
+  std::size_t layer;  // which of the cache's layers is this one's
+};
+
+// What query (B, T, H·D) reads from key and value (B, T, G·D) → (B, T, H·D); with a cache these are written to it, and
+// read from there with those before them. The weights only where the call is composed.
+// Errors: those of KVCache::append.
+AttentionResult attend(const Tensor& query, const Tensor& key, const Tensor& value, const AttentionCall& call,
+                       const TokenPlaces& places, const Context& context);
+
 struct AttentionOptions {
   std::size_t width;       // C
   std::size_t n_heads;     // H
@@ -53,7 +67,7 @@ struct Attention {
   }
 
  private:
-  AttentionResult attend(const Tensor& x, const RopeTable& table, const Context& context, AttentionKind kind) const;
+  AttentionResult read(const Tensor& x, const RopeTable& table, const Context& context, AttentionKind kind) const;
 };
 
 }  // namespace gradus::nn

@@ -8,7 +8,6 @@
 #include "autograd/ops/linear_cross_entropy.h"
 #include "autograd/ops/pointwise.h"
 #include "autograd/ops/reshape.h"
-#include "autograd/ops/slice.h"
 
 namespace gradus::nn {
 
@@ -52,21 +51,16 @@ std::size_t GPT2Config::parameter_count() const {
   return total;
 }
 
-GPT2Attention::GPT2Attention(const GPT2Config& c)
+GPT2Attention::GPT2Attention(const GPT2Config& c, std::size_t layer)
     : query(c.width, c.width, c.bias),
       key(c.width, c.width, c.bias),
       value(c.width, c.width, c.bias),
       output(c.width, c.width, c.bias),
-      n_heads(c.n_heads),
-      dropout(c.dropout),
-      kind(c.attention) {}
+      call{{c.n_heads, c.n_heads}, c.attention, c.dropout, layer} {}
 
 Tensor GPT2Attention::operator()(const Tensor& x, const Context& context) const {
-  const Tensor q = query(x), k = key(x), v = value(x);
-  const AttentionHeads heads{n_heads, n_heads};
-  const AttentionExtras extras{.dropout = dropout, .rng = context.dropout};
-  return output(kind == AttentionKind::fused ? gradus::attention(q, k, v, heads, context.valid, extras)
-                                             : attention_composed(q, k, v, heads, context.valid, extras).output);
+  const TokenPlaces places = token_places(context, x.extent(0), x.extent(1));
+  return output(attend(query(x), key(x), value(x), call, places, context).output);
 }
 
 GPT2FeedForward::GPT2FeedForward(const GPT2Config& c)
@@ -76,9 +70,9 @@ Tensor GPT2FeedForward::operator()(const Tensor& x) const {
   return down(kind == GeluKind::erf ? gelu(up(x)) : gelu_tanh(up(x)));
 }
 
-GPT2Block::GPT2Block(const GPT2Config& c)
+GPT2Block::GPT2Block(const GPT2Config& c, std::size_t layer)
     : attention_norm(c.width, c.bias, c.norm_epsilon),
-      attention(c),
+      attention(c, layer),
       feed_forward_norm(c.width, c.bias, c.norm_epsilon),
       feed_forward(c),
       dropout(c.dropout) {}
@@ -98,28 +92,37 @@ GPT2::GPT2(const GPT2Config& settings)
       embedding(config.vocab_size, config.width),
       positions(config.context_length, config.width),
       norm(config.width, config.bias, config.norm_epsilon) {
-  for (std::size_t layer = 0; layer < config.n_layers; ++layer) layers.emplace_back(config);
+  for (std::size_t layer = 0; layer < config.n_layers; ++layer) layers.emplace_back(config, layer);
 }
 
 Tensor GPT2::hidden(std::span<const int> ids, std::size_t batch, const Context& context) const {
   expect(batch > 0 && !ids.empty() && ids.size() % batch == 0,
          "gpt2: {} ids are not {} rows of equal length; a batch is B·T ids, and neither may be 0", ids.size(), batch);
-  expect(context.cache == nullptr, "gpt2: there is no cache for this model; give the whole text at each call");
-  const std::size_t time = ids.size() / batch, end = context.position + time;
-  expect(end <= config.context_length,
-         "gpt2: {} tokens from position {} need {} positions, and {} are learned; shorten the input or slide a window "
-         "over it",
-         time, context.position, end, config.context_length);
+  const std::size_t time = ids.size() / batch;
+  TokenPlaces places = token_places(context, batch, time);
+  for (std::size_t row = 0; row < batch; ++row)
+    expect(places.length[row] <= config.context_length,
+           "gpt2: row {} has {} tokens with those before it, and {} positions are learned; shorten the input or slide a "
+           "window over it",
+           row, places.length[row], config.context_length);
+  // Padding may stand behind the last position.
+  for (int& position : places.position) position = std::min(position, static_cast<int>(config.context_length) - 1);
 
-  Tensor h = reshape(embedding(ids), {batch, time, config.width}) + slice(positions.weight, 0, context.position, end);
+  Tensor h = reshape(embedding(ids) + positions(places.position), {batch, time, config.width});
   h = maybe_dropout(h, config.dropout, context);
   for (const GPT2Block& layer : layers) h = layer(h, context);
+  if (context.cache != nullptr) context.cache->advance(places);
   return norm(h);
 }
 
 Tensor GPT2::loss(std::span<const int> ids, std::span<const int> targets, std::size_t batch,
                   const Context& context) const {
   return linear_cross_entropy(hidden(ids, batch, context), embedding.weight, targets);
+}
+
+void GPT2::set_attention(AttentionKind kind) {
+  config.attention = kind;
+  for (GPT2Block& layer : layers) layer.attention.call.kind = kind;
 }
 
 void initialise(GPT2& model, Rng& rng) {

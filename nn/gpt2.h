@@ -15,6 +15,7 @@
 #include "nn/config.h"
 #include "nn/context.h"
 #include "nn/embedding.h"
+#include "nn/kv_cache.h"
 #include "nn/layer_norm.h"
 #include "nn/linear.h"
 
@@ -38,6 +39,9 @@ struct GPT2Config {
 
   std::size_t hidden() const { return 4 * width; }  // of the feed-forward layer
 
+  // So that a cache for this model is KVCache(config, batch, capacity).
+  operator KVCacheSize() const { return {n_layers, n_heads, width / n_heads}; }
+
   // Errors: a field that no GPT-2 can have, naming it, its value and what would do.
   void validate() const;
 
@@ -48,11 +52,9 @@ struct GPT2Config {
 
 struct GPT2Attention {
   Linear query, key, value, output;  // (C, C) each
-  std::size_t n_heads;
-  double dropout;  // on the weights
-  AttentionKind kind;
+  AttentionCall call;
 
-  explicit GPT2Attention(const GPT2Config& config);
+  GPT2Attention(const GPT2Config& config, std::size_t layer);
   Tensor operator()(const Tensor& x, const Context& context = {}) const;  // (B, T, C) → (B, T, C)
 
   static void fields(auto& self, auto&& visit) {
@@ -84,7 +86,7 @@ struct GPT2Block {
   GPT2FeedForward feed_forward;
   double dropout;
 
-  explicit GPT2Block(const GPT2Config& config);
+  GPT2Block(const GPT2Config& config, std::size_t layer);
   Tensor operator()(const Tensor& x, const Context& context = {}) const;  // (B, T, C) → (B, T, C)
 
   static void fields(auto& self, auto&& visit) {
@@ -105,12 +107,12 @@ struct GPT2 {
   // Parameters of the right shapes, uninitialised. Errors: those of GPT2Config::validate.
   explicit GPT2(const GPT2Config& config);
 
-  // The three of nn/decoder.h, with the same shapes, errors and use of the context, but for the cache: it must be null,
-  // and positions are columns, so that padding belongs on the right.
+  // The four of nn/decoder.h, with the same shapes, errors and use of the context.
   Tensor hidden(std::span<const int> ids, std::size_t batch, const Context& context = {}) const;
   Tensor logits(const Tensor& h) const { return linear(h, embedding.weight); }
   Tensor loss(std::span<const int> ids, std::span<const int> targets, std::size_t batch,
               const Context& context = {}) const;
+  void set_attention(AttentionKind kind);
 
   static void fields(auto& self, auto&& visit) {
     visit("embedding", self.embedding);

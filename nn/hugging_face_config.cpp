@@ -79,6 +79,23 @@ Config read_hugging_face_config(const std::filesystem::path& path) {
   return config_from_hugging_face(read_text_file(path, "a model's settings"), path.string());
 }
 
+std::vector<int> ends_from_hugging_face(std::string_view text, const std::string& path, std::size_t vocab_size) {
+  const JsonSettings settings(text, path);
+  std::vector<int> ids;
+  if (!settings.has("eos_token_id")) return ids;
+  for (const std::size_t id : settings.counts("eos_token_id")) {
+    if (id >= vocab_size) settings.refuse("eos_token_id", message("the model has {} tokens", vocab_size));
+    ids.push_back(static_cast<int>(id));
+  }
+  return ids;
+}
+
+std::vector<int> read_hugging_face_ends(const std::filesystem::path& folder, std::size_t vocab_size) {
+  const std::filesystem::path generation = folder / "generation_config.json";
+  const std::filesystem::path path = std::filesystem::exists(generation) ? generation : folder / "config.json";
+  return ends_from_hugging_face(read_text_file(path, "a model's settings"), path.string(), vocab_size);
+}
+
 std::string config_to_hugging_face(const Config& config, const TextEnds& ends, FloatFormat format) {
   expect(!(config.attention_bias && config.query_key_norm), "hugging face: no architecture has both attention_bias and "
          "query_key_norm; the model cannot be written so");

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "nn/config.h"
 #include "nn/safetensors.h"
@@ -18,6 +19,11 @@ namespace gradus::nn {
 // numbers in a way that this decoder has not, naming it.
 Config config_from_hugging_face(std::string_view text, const std::string& path);
 Config read_hugging_face_config(const std::filesystem::path& path);
+
+// The tokens that end a text, as generation_config.json names them or, without it, config.json; some models have several.
+// Errors: FileError for what is no id or no list of ids, or for an id outside the vocabulary.
+std::vector<int> ends_from_hugging_face(std::string_view text, const std::string& path, std::size_t vocab_size);
+std::vector<int> read_hugging_face_ends(const std::filesystem::path& folder, std::size_t vocab_size);
 
 // The ids of the tokens that begin and end a text; −1: there is none.
 struct TextEnds {

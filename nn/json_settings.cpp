@@ -54,6 +54,18 @@ std::size_t JsonSettings::count(const std::string& name) const {
   return json.get<std::size_t>();
 }
 
+std::vector<std::size_t> JsonSettings::counts(const std::string& name) const {
+  constexpr std::string_view kind = "a whole number of 0 or more, or a list of them";
+  const Json& json = value(name, kind);
+  const Json list = json.is_array() ? json : Json::array({json});
+  std::vector<std::size_t> numbers;
+  for (const Json& each : list) {
+    if (!each.is_number_unsigned()) wrong(name, kind);
+    numbers.push_back(each.get<std::size_t>());
+  }
+  return numbers;
+}
+
 double JsonSettings::number(const std::string& name) const {
   const Json& json = value(name, "a number");
   if (!json.is_number()) wrong(name, "a number");

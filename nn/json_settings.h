@@ -21,6 +21,7 @@ class JsonSettings {
 
   // The value of a setting that must be there …
   std::size_t count(const std::string& name) const;  // 0 or more
+  std::vector<std::size_t> counts(const std::string& name) const;  // one such number, or a list of them
   double number(const std::string& name) const;
   std::string text(const std::string& name) const;
   std::vector<std::string> texts(const std::string& name) const;

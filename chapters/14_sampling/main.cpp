@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <string>
 
+#include "nn/decoder.h"
 #include "nn/kv_cache.h"
 #include "nn/text/generate.h"
 

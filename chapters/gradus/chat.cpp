@@ -12,6 +12,7 @@
 #include "nn/text/chat_template.h"
 #include "nn/text/generate.h"
 #include "nn/text/text_stream.h"
+#include "nn/text/utf8.h"
 
 namespace gradus::tool {
 
@@ -59,7 +60,7 @@ static std::string answer(const ChatOptions& options, const nn::Model& model, in
   nn::generate(model.decoder, prompt, settings, rng, [&](int id) {
     if (id != end) show(stream.push(id));
   });
-  show(stream.flush());
+  show(std::string(nn::without_half_character(stream.flush())));
   write("\n");
   return text;
 }

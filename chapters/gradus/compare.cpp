@@ -55,9 +55,9 @@ static double larger(double a, double b) {
 }
 
 // One window of the text, whose first token is the text's number `first`.
-static void compare_window(const nn::Decoder& a, const nn::Decoder& b, std::span<const int> ids, std::size_t first,
+static void compare_window(const nn::LanguageModel& a, const nn::LanguageModel& b, std::span<const int> ids, std::size_t first,
                            bool each, Parity& parity) {
-  const Tensor x = a.logits(a.hidden(ids, 1)), y = b.logits(b.hidden(ids, 1));
+  const Tensor x = a.logits(a.hidden(ids, 1, {})), y = b.logits(b.hidden(ids, 1, {}));
   const std::size_t V = x.shape().back();
   for (std::size_t t = 0; t < ids.size(); ++t) {
     const std::span<const Real> p = x.values().subspan(t * V, V), q = y.values().subspan(t * V, V);
@@ -74,14 +74,13 @@ static void compare_window(const nn::Decoder& a, const nn::Decoder& b, std::span
 }
 
 void compare(const CompareOptions& options) {
-  const nn::Config first = nn::read_any_config(options.a), second = nn::read_any_config(options.b);
-  expect<FileError>(first.vocab_size == second.vocab_size, "compare: {} has {} tokens and {} has {}; their logits cannot "
-                    "be compared", options.a, first.vocab_size, options.b, second.vocab_size);
-  const std::vector<int> ids = tokens_of(options, first.vocab_size);
-  const nn::Decoder a = nn::load_any_decoder(options.a), b = nn::load_any_decoder(options.b);
+  const nn::LanguageModel a = nn::load_language_model(options.a), b = nn::load_language_model(options.b);
+  expect<FileError>(a.vocab_size == b.vocab_size, "compare: {} has {} tokens and {} has {}; their logits cannot "
+                    "be compared", options.a, a.vocab_size, options.b, b.vocab_size);
+  const std::vector<int> ids = tokens_of(options, a.vocab_size);
 
   const NoGrad guard;
-  const std::size_t window = std::min(first.context_length, second.context_length);
+  const std::size_t window = std::min(a.context_length, b.context_length);
   Parity parity;
   if (options.positions) print("position    token   difference");
   for (std::size_t begin = 0; begin < ids.size(); begin += window) {

@@ -16,6 +16,8 @@
 #include "nn/text/generate.h"
 #include "nn/text/llama2c_sampler.h"
 #include "nn/text/text_stream.h"
+#include "nn/text/utf8.h"
+#include "nn/text/utf8_sampler.h"
 
 namespace gradus::tool {
 
@@ -91,21 +93,39 @@ static std::string line_of_ids(std::span<const int> ids) {
   return line.append("\n");
 }
 
-static void write_table(const GenerateOptions& options, const nn::Model& model, const Prompt& prompt) {
+namespace {
+
+struct Writer {
+  nn::LanguageModel model;
+  std::unique_ptr<nn::Tokenizer> tokenizer;
+  std::vector<int> end_tokens;  // besides the tokenizer's
+};
+
+}  // namespace
+
+static Writer writer_of(const GenerateOptions& options) {
+  std::optional<nn::AttentionKind> attention;
+  if (!options.attention.empty()) attention = nn::attention_kind(options.attention);
+  std::unique_ptr<nn::Tokenizer> tokenizer = nn::load_any_tokenizer(options.model, options.tokenizer);
+  return {nn::load_language_model(options.model, attention), std::move(tokenizer), nn::end_tokens_of(options.model)};
+}
+
+static void write_table(const GenerateOptions& options, const Writer& writer, const Prompt& prompt) {
   std::vector<double> distribution;
   const nn::Sampler look = [&](std::span<const Real> logits, std::span<const int> context) {
     distribution = nn::next_distribution(logits, filters_of(options), context);
     return nn::argmax(distribution);
   };
-  nn::generate(model.decoder, prompt.ids, {.tokens = 1}, look);
-  write(next_token_table(distribution, options.top, *model.tokenizer));
+  nn::generate(writer.model, prompt.ids, {.tokens = 1}, look);
+  write(next_token_table(distribution, options.top, *writer.tokenizer));
 }
 
-static void write_sample(const GenerateOptions& options, const nn::Model& model, const Prompt& prompt,
+static void write_sample(const GenerateOptions& options, const Writer& writer, const Prompt& prompt,
                          const nn::Sampler& sampler) {
-  nn::TextStream stream(*model.tokenizer, prompt.ids, options.stops);
+  nn::TextStream stream(*writer.tokenizer, prompt.ids, options.stops);
   const nn::GenerateOptions settings{.tokens = options.tokens,
-                                     .end_token = model.tokenizer->end_token(),
+                                     .end_token = writer.tokenizer->end_token(),
+                                     .more_end_tokens = writer.end_tokens,
                                      .ignore_end = options.ignore_end,
                                      .stop = [&](std::size_t) { return stream.stopped(); },
                                      .cache = !options.no_cache};
@@ -114,23 +134,23 @@ static void write_sample(const GenerateOptions& options, const nn::Model& model,
   };
   show(prompt.text);
   Speed speed;
-  const std::vector<int> ids = nn::generate(model.decoder, prompt.ids, settings, sampler, [&](int id) {
-    if (!options.ignore_end && id == settings.end_token) return;
+  const std::vector<int> ids = nn::generate(writer.model, prompt.ids, settings, sampler, [&](int id) {
+    if (settings.ends_with(id)) return;
     speed.token();
     show(stream.push(id));
   });
-  show(stream.flush() + "\n");
+  show(nn::without_half_character(stream.flush()));
+  show("\n");
   if (options.dump_ids) write(line_of_ids(ids));
-  say(speed.line(std::min(prompt.ids.size(), model.decoder.config.context_length)));
+  say(speed.line(std::min(prompt.ids.size(), writer.model.context_length)));
 }
 
 void generate(const GenerateOptions& options) {
   if (options.threads != 0) set_thread_count(options.threads);
-  nn::Model model = nn::load_any(options.model, options.tokenizer);
-  if (!options.attention.empty()) model.decoder.set_attention(nn::attention_kind(options.attention));
-  const Prompt prompt = prompt_of(options, *model.tokenizer);
-  tell_of_context(prompt.ids.size(), options.top > 0 ? 0 : options.tokens, model.decoder.config.context_length);
-  if (options.top > 0) return write_table(options, model, prompt);
+  const Writer writer = writer_of(options);
+  const Prompt prompt = prompt_of(options, *writer.tokenizer);
+  tell_of_context(prompt.ids.size(), options.top > 0 ? 0 : options.tokens, writer.model.context_length);
+  if (options.top > 0) return write_table(options, writer, prompt);
 
   std::optional<nn::AtomicFile> logits;
   if (!options.dump_logits.empty()) logits.emplace(options.dump_logits);
@@ -138,8 +158,9 @@ void generate(const GenerateOptions& options) {
   for (std::size_t sample = 0; sample < options.samples; ++sample) {
     if (options.samples > 1 && !options.dump_ids) write(message("--- sample {} of {}\n", sample + 1, options.samples));
     nn::Sampler sampler = sampler_of(options, sample);
+    if (options.valid_utf8) sampler = nn::keep_utf8(std::move(sampler), *writer.tokenizer);
     if (logits) sampler = dumping(std::move(sampler), *logits);
-    write_sample(options, model, prompt, sampler);
+    write_sample(options, writer, prompt, sampler);
   }
   if (logits) logits->commit();
 }

@@ -22,6 +22,7 @@ struct GenerateOptions {
   double min_p = 0;
   double repetition_penalty = 1;
   std::size_t penalty_window = 0;
+  bool valid_utf8 = false;
   bool llama2c_random = false;  // number n draws with seed + n − 1
   bool ignore_end = false;
   std::vector<std::string> stops;

@@ -97,6 +97,7 @@ static void add_generate(CLI::App& app, GenerateOptions& o) {
   sub.add_option("--penalty-window", o.penalty_window, "How many of the last tokens the penalty looks at; 0: all")
       ->check(CLI::Range(std::size_t{0}, most))
       ->capture_default_str();
+  sub.add_flag("--valid-utf8", o.valid_utf8, "Draw no token that would break a character");
   sub.add_flag("--llama2c-random", o.llama2c_random, "Draw as llama2.c does; sample number n has seed + n - 1")
       ->excludes("--top-k")
       ->excludes("--min-p")
@@ -109,6 +110,7 @@ static void add_generate(CLI::App& app, GenerateOptions& o) {
       ->check(CLI::Range(std::size_t{1}, most))
       ->excludes("--samples")
       ->excludes("--llama2c-random")
+      ->excludes("--valid-utf8")
       ->excludes("--stop")
       ->excludes("--dump-ids")
       ->excludes("--dump-logits");
@@ -178,7 +180,8 @@ static void add_tokenize(CLI::App& app, TokenizeOptions& o) {
   CLI::App& group = *app.add_subcommand("tokenize", "Learn a tokenizer, or see what one makes of a text");
   group.require_subcommand(1);
   CLI::App& train = *group.add_subcommand("train", "Learn the merges of a byte-level tokenizer from text");
-  train.add_option("--text", o.texts, "Text files to learn from")->required();
+  train.add_option("--text", o.texts, "Text files to learn from: .txt, .jsonl, or folders of them")->required();
+  train.add_option("--separator", o.separator, "A line that ends a document, and is not learnt from");
   train.add_option("--vocab", o.vocab, "Tokens: 256 bytes, the merges, the special ones")
       ->check(CLI::Range(std::size_t{256}, std::size_t{1} << 24))
       ->required();

@@ -13,8 +13,8 @@
 #include "nn/atomic_file.h"
 #include "nn/text/bpe_trainer.h"
 #include "nn/text/read_tokenizer.h"
-#include "nn/text/text_file.h"
 #include "nn/text/utf8.h"
+#include "optim/corpus.h"
 
 namespace gradus::tool {
 
@@ -35,15 +35,15 @@ static std::vector<int> encoded_input(const TokenizeOptions& options, const nn::
 
 void tokenize_train(const TokenizeOptions& options) {
   const auto start = std::chrono::steady_clock::now();
-  std::vector<std::string> texts;
+  nn::BpeTrainer trainer(
+      {.vocab_size = options.vocab, .pattern = nn::pattern_named(options.pattern), .specials = options.specials});
   std::size_t bytes = 0;
-  for (const std::string& path : options.texts) {
-    texts.push_back(nn::read_text_file(path, "a text"));
-    bytes += texts.back().size();
-  }
-  const std::vector<std::string_view> views(texts.begin(), texts.end());
-  const nn::BpeTokenizer tokenizer = nn::train_bpe(
-      views, {.vocab_size = options.vocab, .pattern = nn::pattern_named(options.pattern), .specials = options.specials});
+  const optim::Corpus corpus{{options.texts.begin(), options.texts.end()}, options.separator};
+  optim::for_each_piece(corpus, [&](const optim::Piece& piece) {
+    trainer.read(piece.text);
+    bytes += piece.text.size();
+  });
+  const nn::BpeTokenizer tokenizer = trainer.train();
   const std::string json = tokenizer.to_json();
   nn::AtomicFile file(options.out);
   file.write(json.data(), json.size());

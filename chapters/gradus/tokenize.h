@@ -9,7 +9,8 @@ namespace gradus::tool {
 
 struct TokenizeOptions {
   // train
-  std::vector<std::string> texts;  // files
+  std::vector<std::string> texts;  // as optim::Corpus has it
+  std::string separator;           // likewise
   std::size_t vocab = 0;
   std::string pattern = "gpt2";
   std::vector<std::string> specials;

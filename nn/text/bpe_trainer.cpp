@@ -21,7 +21,7 @@ int right_of(Pair pair) { return static_cast<int>(pair & 0xFFFFFFFF); }
 // one, so places keep their meaning.
 class Merger {
  public:
-  explicit Merger(const std::unordered_map<std::string_view, std::uint64_t>& words);
+  explicit Merger(const auto& words);  // texts and how often each is there
 
   // The pair to be merged now; nullopt where there is none.
   std::optional<Pair> best();
@@ -58,7 +58,7 @@ class Merger {
   std::vector<Pair> grown_;      // pairs that the merge at work has made more frequent
 };
 
-Merger::Merger(const std::unordered_map<std::string_view, std::uint64_t>& words) {
+Merger::Merger(const auto& words) {
   for (int byte = 0; byte < 256; ++byte) {
     tokens_.emplace_back(1, static_cast<char>(byte));
     ids_.emplace(tokens_.back(), byte);
@@ -150,46 +150,57 @@ void Merger::merge(Pair pair) {
 
 }  // namespace
 
-static std::unordered_map<std::string_view, std::uint64_t> count_words(std::span<const std::string_view> texts,
-                                                                       const BpeTrainerOptions& options) {
-  std::vector<AddedToken> specials;
-  for (const std::string& text : options.specials) specials.push_back({text, 0});
-  const AddedTokens added(std::move(specials));
-  std::unordered_map<std::string_view, std::uint64_t> words;
-  const auto count = [&](std::string_view stretch) {
-    while (!stretch.empty()) {
-      const std::size_t length = first_pre_token(options.pattern, stretch);
-      ++words[stretch.substr(0, length)];
-      stretch.remove_prefix(length);
-    }
-  };
-  for (const std::string_view text : texts) added.split(text, Specials::allowed, count, [](const AddedToken&) {});
-  return words;
+static AddedTokens added_tokens(const std::vector<std::string>& texts) {
+  std::vector<AddedToken> tokens;
+  for (const std::string& text : texts) tokens.push_back({text, 0});
+  return AddedTokens(std::move(tokens));
 }
 
-BpeTokenizer train_bpe(std::span<const std::string_view> texts, const BpeTrainerOptions& options) {
+BpeTrainer::BpeTrainer(const BpeTrainerOptions& options) : options_(options), specials_(added_tokens(options.specials)) {
   const std::size_t fixed = 256 + options.specials.size();
   expect(options.vocab_size >= fixed,
          "bpe: a vocabulary of {} is too small for 256 bytes and {} special tokens; ask for {} or more",
          options.vocab_size, options.specials.size(), fixed);
   expect(options.vocab_size <= std::numeric_limits<int>::max(), "bpe: a vocabulary of {} is too large",
          options.vocab_size);
+}
 
+void BpeTrainer::read(std::string_view text) {
+  const auto count = [&](std::string_view stretch) {
+    while (!stretch.empty()) {
+      const std::string_view word = stretch.substr(0, first_pre_token(options_.pattern, stretch));
+      stretch.remove_prefix(word.size());
+      if (const auto found = words_.find(word); found != words_.end())
+        ++found->second;
+      else
+        words_.emplace(word, 1);
+    }
+  };
+  specials_.split(text, Specials::allowed, count, [](const AddedToken&) {});
+}
+
+BpeTokenizer BpeTrainer::train() const {
   BpeModel model;
-  model.pattern = options.pattern;
-  Merger merger(count_words(texts, options));
-  while (merger.tokens().size() + options.specials.size() < options.vocab_size) {
+  model.pattern = options_.pattern;
+  Merger merger(words_);
+  while (merger.tokens().size() + options_.specials.size() < options_.vocab_size) {
     const std::optional<Pair> pair = merger.best();
     if (!pair) break;
     merger.merge(*pair);
     model.merges.emplace_back(left_of(*pair), right_of(*pair));
   }
   for (const std::string& token : merger.tokens()) model.spellings.push_back(spell_bytes(token));
-  for (const std::string& text : options.specials) {
+  for (const std::string& text : options_.specials) {
     model.added.push_back({text, static_cast<int>(model.spellings.size())});
     model.spellings.push_back(text);
   }
   return BpeTokenizer(std::move(model));
+}
+
+BpeTokenizer train_bpe(std::span<const std::string_view> texts, const BpeTrainerOptions& options) {
+  BpeTrainer trainer(options);
+  for (const std::string_view text : texts) trainer.read(text);
+  return trainer.train();
 }
 
 }  // namespace gradus::nn

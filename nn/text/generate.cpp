@@ -20,12 +20,12 @@ using Rows = std::vector<std::size_t>;
 class Reader {
  public:
   // Capacity of the cache in tokens; 0: no cache.
-  Reader(const Decoder& decoder, std::size_t capacity) : decoder_(decoder), capacity_(capacity) {}
+  Reader(const LanguageModel& model, std::size_t capacity) : model_(model), capacity_(capacity) {}
 
   // `open`: the rows whose text goes on. They may only become fewer from call to call.
   template <class Each>
   void read(const std::vector<std::vector<int>>& texts, const Rows& open, Each&& each) {
-    const std::size_t context = decoder_.config.context_length;
+    const std::size_t context = model_.context_length;
     Rows inside, outside;
     for (std::size_t row : open) (capacity_ > 0 && texts[row].size() <= context ? inside : outside).push_back(row);
     shrink_cache(inside);
@@ -44,7 +44,7 @@ class Reader {
  private:
   void shrink_cache(const Rows& rows) {
     if (!cache_ && cached_.empty() && !rows.empty()) {
-      cache_.emplace(decoder_.config, rows.size(), capacity_);
+      cache_.emplace(model_.cache, rows.size(), capacity_);
     } else if (rows.empty()) {
       cache_.reset();
     } else if (rows.size() < cached_.size()) {
@@ -72,13 +72,13 @@ class Reader {
       valid.insert(valid.end(), row.size(), 1);
     }
     if (!padded) valid.clear();
-    const Tensor h = decoder_.hidden(ids, rows.size(), {.cache = cache, .valid = valid});
-    const Tensor logits = decoder_.logits(slice(h, 1, time - 1, time));
+    const Tensor h = model_.hidden(ids, rows.size(), {.cache = cache, .valid = valid});
+    const Tensor logits = model_.logits(slice(h, 1, time - 1, time));
     const std::size_t V = logits.extent(2);
     for (std::size_t i = 0; i < rows.size(); ++i) each(rows[i], logits.values().subspan(i * V, V));
   }
 
-  const Decoder& decoder_;
+  const LanguageModel& model_;
   std::size_t capacity_;
   std::optional<KVCache> cache_;
   Rows cached_;  // row i of the cache is this row's
@@ -86,11 +86,11 @@ class Reader {
 
 }  // namespace
 
-static bool is_end(const GenerateOptions& options, int id) {
-  return !options.ignore_end && (id == options.end_token || std::ranges::count(options.more_end_tokens, id) > 0);
+bool GenerateOptions::ends_with(int id) const {
+  return !ignore_end && (id == end_token || std::ranges::count(more_end_tokens, id) > 0);
 }
 
-std::vector<std::vector<int>> generate_batch(const Decoder& decoder, std::span<const std::vector<int>> prompts,
+std::vector<std::vector<int>> generate_batch(const LanguageModel& model, std::span<const std::vector<int>> prompts,
                                              const GenerateOptions& options, std::span<const Sampler> samplers,
                                              const std::function<void(std::size_t, int)>& on_token) {
   expect(samplers.size() == prompts.size(), "generate: {} prompts need as many samplers, and there are {}",
@@ -104,14 +104,14 @@ std::vector<std::vector<int>> generate_batch(const Decoder& decoder, std::span<c
   }
   const NoGrad guard;
   std::vector<std::vector<int>> texts(prompts.begin(), prompts.end());
-  Reader reader(decoder, options.cache ? std::min(decoder.config.context_length, longest + options.tokens) : 0);
+  Reader reader(model, options.cache ? std::min(model.context_length, longest + options.tokens) : 0);
   for (std::size_t step = 0; step < options.tokens && !open.empty(); ++step) {
     Rows ended;
     reader.read(texts, open, [&](std::size_t row, std::span<const Real> logits) {
       const int id = samplers[row](logits, texts[row]);
       texts[row].push_back(id);
       if (on_token) on_token(row, id);
-      if (is_end(options, id) || (options.stop && options.stop(row))) ended.push_back(row);
+      if (options.ends_with(id) || (options.stop && options.stop(row))) ended.push_back(row);
     });
     std::erase_if(open, [&](std::size_t row) { return std::ranges::count(ended, row) > 0; });
   }
@@ -120,22 +120,22 @@ std::vector<std::vector<int>> generate_batch(const Decoder& decoder, std::span<c
   return texts;
 }
 
-std::vector<int> generate(const Decoder& decoder, std::span<const int> prompt, const GenerateOptions& options,
+std::vector<int> generate(const LanguageModel& model, std::span<const int> prompt, const GenerateOptions& options,
                           const Sampler& sampler, const std::function<void(int)>& on_token) {
   const std::vector<int> prompts[] = {{prompt.begin(), prompt.end()}};
   const auto report = [&](std::size_t, int id) {
     if (on_token) on_token(id);
   };
-  return generate_batch(decoder, prompts, options, std::span(&sampler, 1), report).front();
+  return generate_batch(model, prompts, options, std::span(&sampler, 1), report).front();
 }
 
-std::vector<int> generate(const Decoder& decoder, std::span<const int> prompt, const GenerateOptions& options, Rng& rng,
+std::vector<int> generate(const LanguageModel& model, std::span<const int> prompt, const GenerateOptions& options, Rng& rng,
                           const std::function<void(int)>& on_token) {
   options.sampler.validate();
   const Sampler sampler = [&](std::span<const Real> logits, std::span<const int> context) {
     return sample(logits, options.sampler, rng, context);
   };
-  return generate(decoder, prompt, options, sampler, on_token);
+  return generate(model, prompt, options, sampler, on_token);
 }
 
 }  // namespace gradus::nn

@@ -1,5 +1,6 @@
 #include "nn/text/utf8.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "autograd/error.h"
@@ -38,6 +39,14 @@ bool is_utf8(std::string_view text) {
     text.remove_prefix(first.length);
   }
   return true;
+}
+
+std::string_view without_half_character(std::string_view text) {
+  constexpr std::size_t longest_half = 3;
+  for (std::size_t length = std::min(longest_half, text.size()); length > 0; --length)
+    if (first_character(text.substr(text.size() - length)).state == Utf8::incomplete)
+      return text.substr(0, text.size() - length);
+  return text;
 }
 
 std::string Utf8Stream::push(std::string_view bytes) {

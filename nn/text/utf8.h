@@ -23,6 +23,9 @@ FirstCharacter first_character_or_byte(std::string_view text);
 
 bool is_utf8(std::string_view text);
 
+// The text without the beginning of a character at its end: a text that was cut off anywhere can be shown.
+std::string_view without_half_character(std::string_view text);
+
 // The text as it can be shown on one line, between quotes: line breaks, control characters, quotes and broken bytes are
 // written as in a C++ string.
 std::string escaped(std::string_view text);

@@ -21,5 +21,6 @@ FUZZ(bytes) {
     const std::string json = written(config);
     if (!json.empty()) fuzz::require(written(nn::config_from_hugging_face(json, "config.json")) == json);
   });
+  fuzz::expect_no_surprise([&] { nn::ends_from_hugging_face(bytes, "generation_config.json", 512); });
   fuzz::expect_no_surprise([&] { nn::gpt2_config_from_hugging_face(bytes, "config.json").parameter_count(); });
 }

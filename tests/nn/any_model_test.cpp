@@ -74,7 +74,7 @@ TEST_CASE("what is no model is refused with what would be one") {
   folder.write("config.json", R"({"architectures": ["GPT2LMHeadModel"]})");
   CHECK(form_of(folder.path()) == ModelForm::gpt2);
   CHECK(refusal([&] { load_any(folder.path(), "bytes"); }) == folder.path().string() + ": expected a decoder of the LLaMA family, found a "
-        "GPT-2; nn/hugging_face_gpt2.h reads it, `gradus info` describes it");
+        "GPT-2; it can write, be described and be compared, and nothing else");
 }
 
 TEST_CASE("a checkpoint's tokenizer is taken from beside it only where there is one") {

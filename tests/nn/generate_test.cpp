@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "autograd/error.h"
+#include "nn/decoder.h"
 
 using namespace gradus;
 using namespace gradus::nn;

@@ -2,13 +2,16 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
 
 #include "autograd/error.h"
+#include "autograd/graph.h"
 #include "autograd/ops/cross_entropy.h"
 #include "nn/kv_cache.h"
+#include "nn/text/generate.h"
 
 using namespace gradus;
 using namespace gradus::nn;
@@ -118,11 +121,50 @@ TEST_CASE("GPT-2 tells positions apart: the same token at another place has anot
   CHECK(largest_difference(model.hidden(ids, 1).values(), model.hidden(ids, 1, {.position = 3}).values()) > 1e-3);
 }
 
-TEST_CASE("right padding changes no real row of GPT-2") {
+TEST_CASE("padding anywhere changes no token of GPT-2, and positions count tokens") {
   const GPT2 model = make(small());
-  const std::vector<int> ids = random_ids(8, 11), valid = {1, 1, 1, 1, 1, 1, 0, 0};
-  const Tensor padded = model.hidden(ids, 1, {.valid = valid}), alone = model.hidden(std::span(ids).first(6), 1);
-  CHECK(largest_difference(padded.values().first(6 * 12), alone.values()) < tolerance);
+  const std::vector<int> tokens = random_ids(6, 11);
+  const Tensor alone = model.hidden(tokens, 1);
+  for (const std::vector<int>& valid : std::vector<std::vector<int>>{
+           {1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0}, {0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1}, {0, 1, 1, 0, 0, 1, 1, 1, 0, 1}}) {
+    std::vector<int> ids;
+    for (std::size_t column = 0, token = 0; column < valid.size(); ++column) ids.push_back(valid[column] == 1 ? tokens[token++] : 5);
+    const Tensor padded = model.hidden(ids, 1, {.valid = valid});
+    for (std::size_t column = 0, token = 0; column < valid.size(); ++column)
+      if (valid[column] == 1)
+        CHECK(largest_difference(padded.values().subspan(column * 12, 12), alone.values().subspan(12 * token++, 12)) < tolerance);
+  }
+}
+
+TEST_CASE("GPT-2 reads the same in one pass, in chunks and token by token with a cache") {
+  const NoGrad guard;
+  const std::vector<int> ids = random_ids(9, 11);
+  for (AttentionKind kind : {AttentionKind::fused, AttentionKind::composed}) {
+    GPT2 model = make(small());
+    model.set_attention(kind);
+    const Tensor whole = model.logits(model.hidden(ids, 1));
+    for (const std::size_t step : {1, 2, 4, 9}) {
+      KVCache cache(model.config, 1, 9);
+      for (std::size_t begin = 0; begin < 9; begin += step) {
+        const std::size_t count = std::min(step, 9 - begin);
+        const Tensor part = model.logits(model.hidden(std::span(ids).subspan(begin, count), 1, {.cache = &cache}));
+        CHECK(largest_difference(part.values(), whole.values().subspan(begin * 11, count * 11)) < 10 * tolerance);
+      }
+    }
+  }
+}
+
+TEST_CASE("GPT-2 writes the same with a cache and without, alone and in a batch, past its context too") {
+  const GPT2 model = make(small());
+  const std::vector<std::vector<int>> prompts = {{4}, {1, 2, 3, 4, 5}, {7, 7, 7, 0, 1, 2, 3, 4, 5, 6, 7}};
+  const auto seeded = [](std::uint64_t seed) { return make_sampler({}, Rng(seed)); };
+  std::vector<std::vector<int>> alone;
+  for (std::size_t row = 0; row < prompts.size(); ++row) {
+    alone.push_back(generate(model, prompts[row], {.tokens = 20}, seeded(row)));
+    CHECK(generate(model, prompts[row], {.tokens = 20, .cache = false}, seeded(row)) == alone[row]);
+  }
+  const std::vector<Sampler> samplers = {seeded(0), seeded(1), seeded(2)};
+  CHECK(generate_batch(model, prompts, {.tokens = 20}, samplers) == alone);
 }
 
 TEST_CASE("GPT-2's composed and fused attention give the same loss and the same gradients") {
@@ -190,13 +232,10 @@ TEST_CASE("GPT-2's errors name the setting, its value and what would do") {
 
   const GPT2 model = make(small());
   CHECK_THROWS_WITH_AS(model.hidden(random_ids(10, 11), 1),
-                       "gpt2: 10 tokens from position 0 need 10 positions, and 9 are learned; shorten the input or "
+                       "gpt2: row 0 has 10 tokens with those before it, and 9 positions are learned; shorten the input or "
                        "slide a window over it",
                        ShapeError);
   CHECK_THROWS_WITH_AS(model.hidden(random_ids(9, 11), 2),
                        "gpt2: 9 ids are not 2 rows of equal length; a batch is B·T ids, and neither may be 0",
                        ShapeError);
-  KVCache cache({.n_layers = 2, .n_kv_heads = 3, .head_dim = 4}, 1, 9);
-  CHECK_THROWS_WITH_AS(model.hidden(random_ids(9, 11), 1, {.cache = &cache}),
-                       "gpt2: there is no cache for this model; give the whole text at each call", ShapeError);
 }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/error.h"
+#include "tests/nn/temporary_folder.h"
 
 using namespace gradus;
 using namespace gradus::nn;
@@ -141,6 +142,26 @@ TEST_CASE("a Hugging Face config that is malformed is refused, naming the settin
   CHECK_THROWS_WITH_AS(config_from_hugging_face("[1]", "c"), "c: expected a JSON object with the model's settings, found array", FileError);
   CHECK_THROWS_WITH_AS(config_from_hugging_face("{", "c"), "c: expected a JSON object with the model's settings, found text that "
                        "is not JSON", FileError);
+}
+
+TEST_CASE("the tokens that end a text are one or several, as generation_config.json names them, or else config.json") {
+  const TemporaryFolder folder;
+  folder.write("config.json", R"({"eos_token_id": 2})");
+  CHECK(read_hugging_face_ends(folder.path(), 8) == std::vector<int>{2});
+  const auto generation = [&](const std::string& text) {
+    folder.write("generation_config.json", text);
+    return read_hugging_face_ends(folder.path(), 8);
+  };
+  CHECK(generation("{}").empty());
+  CHECK(generation(R"({"eos_token_id": null})").empty());
+  CHECK(generation(R"({"eos_token_id": [7, 3, 5]})") == std::vector<int>{7, 3, 5});
+  const std::string path = (folder / "generation_config.json").string();
+  CHECK_THROWS_WITH_AS(generation(R"({"eos_token_id": [7, 8]})"), (path + ": eos_token_id is [7,8]: the model has 8 tokens").c_str(),
+                       FileError);
+  for (const char* wrong : {"-1", "1.5", "\"2\"", "[2, [3]]", "{}", "true"}) {
+    CAPTURE(wrong);
+    CHECK_THROWS_AS(generation(R"({"eos_token_id": )" + std::string(wrong) + "}"), FileError);
+  }
 }
 
 TEST_CASE("a config comes back from Hugging Face's form as the same decoder") {

@@ -17,6 +17,7 @@
 #include "nn/hugging_face.h"
 #include "nn/text/generate.h"
 #include "nn/text/llama2c_tokenizer.h"
+#include "tests/nn/locked_file.h"
 #include "tests/nn/temporary_folder.h"
 #include "tests/shared_data.h"
 
@@ -267,11 +268,7 @@ TEST_CASE("what is no file is refused as such") {
   CHECK(tokenizer_refusal(folder / "none.bin", 512) ==
         "expected a llama2.c tokenizer, found: No such file or directory");
   const fs::path locked = folder.write("locked.bin", header_bytes({4, 3, 1, 2, 1, 3, 5}));
-  fs::permissions(locked, fs::perms::none);
-  if (std::ifstream(locked)) {
-    MESSAGE("skipped: this user may read every file");
-    return;
-  }
+  const LockedFile lock(locked);
   CHECK(refusal(locked) ==
         "expected a llama2.c checkpoint, found a file that cannot be opened; is it yours to read?");
   CHECK(tokenizer_refusal(locked, 3) ==

@@ -8,6 +8,7 @@
 
 #include "autograd/error.h"
 #include "autograd/gradcheck.h"
+#include "tests/nn/locked_file.h"
 #include "tests/nn/temporary_folder.h"
 
 using namespace gradus;
@@ -179,6 +180,9 @@ TEST_CASE("safetensors: a path that is no readable file is an error with the pat
   CHECK_THROWS_WITH_AS(SafetensorsFile{absent}, (absent + ": cannot read it: No such file or directory").c_str(),
                        FileError);
   CHECK_THROWS_WITH_AS(SafetensorsFile{directory}, (directory + ": cannot read it: Is a directory").c_str(), FileError);
+  const std::string locked = folder.write("locked", file_of("{}")).string();
+  const LockedFile lock(locked);
+  CHECK_THROWS_WITH_AS(SafetensorsFile{locked}, (locked + ": cannot read it; is it yours to read?").c_str(), FileError);
 }
 
 TEST_CASE("safetensors: floats become Real, I64 whole numbers, and each is refused as the other") {

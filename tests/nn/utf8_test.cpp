@@ -47,6 +47,17 @@ TEST_CASE("an empty text has no first character") {
   CHECK_THROWS_WITH_AS(first_character(""), "utf8: an empty text has no first character", ShapeError);
 }
 
+TEST_CASE("of a text that was cut off the last character is left out where it is not whole, and no other byte") {
+  const std::string whole = "a\xC3\xA9\xE6\xAD\xAA\xF0\x9F\x98\x8A";
+  std::size_t good = 0;
+  for (std::size_t length = 0; length <= whole.size(); ++length) {
+    if (is_utf8(whole.substr(0, length))) good = length;
+    CHECK(without_half_character(std::string_view(whole).substr(0, length)) == whole.substr(0, good));
+  }
+  CHECK(without_half_character("a\xFF") == "a\xFF");
+  CHECK(without_half_character("\xE6\xC3") == "\xE6");
+}
+
 // Programs that print each token's bytes at once show a replacement mark for every half of an emoji.
 TEST_CASE("a stream hands on nothing after half a character and the whole character after the other half") {
   Utf8Stream stream;

@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "nn/checkpoint.h"
+#include "nn/text/byte_tokenizer.h"
 #include "nn/text/char_tokenizer.h"
 #include "nn/text/generate.h"
+#include "tests/nn/gpt2_folder.h"
 #include "tests/tool/tool.h"
 
 using namespace gradus;
@@ -258,4 +260,39 @@ TEST_CASE("a text ends at the end token, which is not shown, unless it is ignore
   CHECK(generate(" --prompt a --tokens 4 --ignore-end").out == "ab<|endoftext|>ab\n");
   CHECK(generate(" --prompt '<|endoftext|>' --tokens 0 --dump-ids").out.starts_with("60 124 101 110 100"));
   CHECK(generate(" --prompt '<|endoftext|>' --allow-special --tokens 0 --dump-ids").out.starts_with("256\n"));
+}
+
+TEST_CASE("a GPT-2 folder writes and is compared like any model, and is refused where only a decoder will do") {
+  const Folder folder;
+  nn::GPT2 model({.vocab_size = 256, .width = 12, .n_layers = 2, .n_heads = 2, .context_length = context});
+  Rng rng(5);
+  for (nn::Parameter parameter : nn::parameters(model))
+    for (Real& value : parameter.tensor.mutable_values()) value = static_cast<Real>(0.4 * rng.normal());
+  std::filesystem::create_directory(folder / "gpt2");
+  std::ofstream(folder / "gpt2/config.json") << R"({"architectures": ["GPT2LMHeadModel"], "n_embd": 12, "n_layer": 2,
+    "n_head": 2, "n_positions": 32, "vocab_size": 256})";
+  nn::write_safetensors(folder / "gpt2/model.safetensors", nn::stored(model, "transformer."));
+  std::ofstream(folder / "gpt2/tokenizer.json") << nn::ByteTokenizer().to_json();
+
+  const std::string flags = " --model " + folder / "gpt2";
+  const std::vector<int> prompt = {'a', 'b'};
+  const std::vector<int> expected = nn::generate(model, prompt, {.tokens = 40}, nn::make_sampler({}, Rng(3, 0)));
+  for (const char* way : {"", " --no-cache", " --attention composed"}) {
+    const Result ids = run(folder, "generate --tokens 40 --prompt ab --seed 3 --temperature 1 --dump-ids" + flags + way);
+    CHECK_MESSAGE(ids.code == 0, ids.err);
+    CHECK(numbers_of(lines_of(ids.out).at(1)) == expected);
+  }
+  // The files may name several tokens that end a text.
+  const int end = expected[5];
+  const auto behind = std::ranges::find(expected, end) + 1;
+  std::ofstream(folder / "gpt2/generation_config.json") << R"({"eos_token_id": [)" << end << ", " << end << "]}";
+  const Result ended = run(folder, "generate --tokens 40 --prompt ab --seed 3 --temperature 1 --dump-ids" + flags);
+  CHECK(numbers_of(lines_of(ended.out).at(1)) == std::vector(expected.begin(), behind));
+
+  CHECK(run(folder, "info --model " + folder / "gpt2").code == 0);
+  const Result same = run(folder, "compare " + folder / "gpt2" + " " + folder / "gpt2");
+  CHECK(same.out.find("largest difference   0.000e+00") != std::string::npos);
+  const Result refused = run(folder, "convert " + folder / "gpt2" + " " + folder / "other.bin --to llama2c");
+  CHECK(refused.code == 1);
+  CHECK(refused.err.find("expected a decoder of the LLaMA family, found a GPT-2") != std::string::npos);
 }

@@ -51,6 +51,26 @@ TEST_CASE("inspect shows a token a line: id, text, bytes, and no colour in a fil
         "    169 | \"\\xA9\" | A9\n");
 }
 
+TEST_CASE("a tokenizer learns from folders, JSON lines and separated documents, as a model does") {
+  const Folder folder;
+  std::filesystem::create_directories(folder.path / "texts");
+  std::ofstream(folder / "texts/a.txt") << "low lower\n<end>\nlowest\n";
+  std::ofstream(folder / "texts/b.jsonl") << R"({"text": "newer low"})" << "\n";
+  const char* documents[] = {"low lower\n", "lowest\n", "newer low"};
+  std::string apart;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::string path = folder / ("document" + std::to_string(i));
+    std::ofstream(path) << documents[i];
+    apart += " " + path;
+  }
+  const auto learn = [&](const std::string& from, const std::string& name) {
+    const Result result = run(folder, "tokenize train --vocab 270 --text" + from + " --out " + folder / name);
+    CHECK_MESSAGE(result.code == 0, result.err);
+    return contents(folder / name);
+  };
+  CHECK(learn(" " + folder / "texts --separator '<end>'", "one.json") == learn(apart, "other.json"));
+}
+
 TEST_CASE("a text with no pair left says so") {
   const Folder folder;
   std::ofstream(folder / "text.txt") << "ab";
