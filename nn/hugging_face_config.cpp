@@ -112,7 +112,7 @@ std::string config_to_hugging_face(const Config& config, const TextEnds& ends, F
   json["hidden_size"] = config.width;
   json["initializer_range"] = 0.02;
   json["intermediate_size"] = config.resolved_hidden();
-  json["max_position_embeddings"] = config.context_length;
+  json["max_position_embeddings"] = max_position_embeddings(config);
   json["mlp_bias"] = false;
   json["model_type"] = config.attention_bias ? "qwen2" : config.query_key_norm ? "qwen3" : "llama";
   json["num_attention_heads"] = config.n_heads;

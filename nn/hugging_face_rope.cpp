@@ -97,6 +97,16 @@ void read_rope(const JsonSettings& settings, Config& config) {
   }
 }
 
+static bool factor_reaches_context(const Config& config) {
+  const RopeScaling& scaling = config.rope_scaling;
+  return static_cast<double>(scaling.original_context) * scaling.factor == static_cast<double>(config.context_length);
+}
+
+std::size_t max_position_embeddings(const Config& config) {
+  const bool stretched = config.rope_scaling.kind == RopeScalingKind::yarn && factor_reaches_context(config);
+  return stretched ? config.rope_scaling.original_context : config.context_length;
+}
+
 Json rope_scaling_json(const Config& config) {
   const RopeScaling& scaling = config.rope_scaling;
   switch (scaling.kind) {
@@ -115,12 +125,12 @@ Json rope_scaling_json(const Config& config) {
   expect(slows && yarn_agrees(config), "hugging face: YaRN with original_context {} at context_length {} and rope_theta "
          "{} is computed otherwise there; the model cannot be written so", scaling.original_context, config.context_length,
          config.rope_theta);
-  return {{"rope_type", "yarn"},
-          {"factor", scaling.factor},
-          {"original_max_position_embeddings", scaling.original_context},
-          {"beta_fast", scaling.beta_fast},
-          {"beta_slow", scaling.beta_slow},
-          {"attention_factor", scaling.attention_factor}};
+  Json json = {{"rope_type", "yarn"}, {"factor", scaling.factor}};
+  if (!factor_reaches_context(config)) json["original_max_position_embeddings"] = scaling.original_context;
+  json["beta_fast"] = scaling.beta_fast;
+  json["beta_slow"] = scaling.beta_slow;
+  json["attention_factor"] = scaling.attention_factor;
+  return json;
 }
 
 }  // namespace gradus::nn

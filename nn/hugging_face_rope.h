@@ -17,6 +17,10 @@ namespace gradus::nn {
 // Errors: FileError for a kind or a setting that is not supported, by name.
 void read_rope(const JsonSettings& settings, Config& config);
 
+// The value of "max_position_embeddings": the context, or with YaRN that of the training where the factor takes it to the
+// context. All versions of their library stretch this number, and only newer ones one that is named beside the factor.
+std::size_t max_position_embeddings(const Config& config);
+
 // The value of "rope_scaling". Errors: ShapeError for a scaling that cannot be said.
 nlohmann::ordered_json rope_scaling_json(const Config& config);
 

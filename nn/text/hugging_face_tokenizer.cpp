@@ -165,9 +165,15 @@ std::string write_hugging_face_tokenizer(const BpeModel& model) {
 
   Ordered::object_t vocabulary;  // emplace() would compare each name with all before it
   for (std::size_t id = 0; id < model.spellings.size(); ++id) vocabulary.emplace_back(model.spellings[id], id);
+  // Every reader knows merges as "a b"; only newer ones know pairs, which can hold blanks.
+  const bool blanks = std::ranges::any_of(model.merges, [&](const auto& merge) {
+    return (model.spellings[merge.first] + model.spellings[merge.second]).find(' ') != std::string::npos;
+  });
   Ordered merges = Ordered::array();
-  for (const auto& [left, right] : model.merges)
-    merges.push_back(Ordered::array({model.spellings[left], model.spellings[right]}));
+  for (const auto& [left, right] : model.merges) {
+    const std::string &a = model.spellings[left], &b = model.spellings[right];
+    merges.push_back(blanks ? Ordered::array({a, b}) : Ordered(a + " " + b));
+  }
   file["model"] = {{"type", "BPE"},
                    {"dropout", nullptr},
                    {"unk_token", nullptr},

@@ -170,6 +170,7 @@ TEST_CASE("a config comes back from Hugging Face's form as the same decoder") {
   configs.push_back({.attention_bias = true, .tied_head = false});
   for (Config scaled : {Config{.context_length = 512}}) {
     for (const RopeScaling& scaling : {RopeScaling{.kind = RopeScalingKind::linear, .factor = 2},
+                                       RopeScaling{.kind = RopeScalingKind::yarn, .factor = 2, .original_context = 128},
                                        RopeScaling{.kind = RopeScalingKind::llama3, .factor = 8, .original_context = 64, .beta_fast = 4},
                                        RopeScaling{.kind = RopeScalingKind::yarn, .factor = 4, .original_context = 128,
                                                    .beta_fast = 16, .beta_slow = 2, .attention_factor = 1.5}}) {
@@ -199,6 +200,16 @@ TEST_CASE("a config comes back from Hugging Face's form as the same decoder") {
     Config::fields(again, list(after));
     CHECK(before == after);
   }
+}
+
+// Older versions of Hugging Face's library do not know original_max_position_embeddings and stretch the whole context.
+TEST_CASE("YaRN is written so that every version of Hugging Face's library stretches the training's context") {
+  Config config{.context_length = 512};
+  config.rope_scaling = {.kind = RopeScalingKind::yarn, .factor = 4, .original_context = 128};
+  const Json json = Json::parse(config_to_hugging_face(config, {}, FloatFormat::f32));
+  CHECK(json["max_position_embeddings"] == 128);
+  CHECK(json["rope_scaling"]["factor"] == 4);
+  CHECK(!json["rope_scaling"].contains("original_max_position_embeddings"));
 }
 
 TEST_CASE("a decoder that no architecture of Hugging Face is, is not written as one") {

@@ -106,6 +106,18 @@ TEST_CASE("merges are read as strings and as pairs") {
   CHECK(tokenizer_from_json(file.dump(), "t.json")->encode("ab") == std::vector{2});
 }
 
+// Hugging Face's tokenizers before version 0.20 refuse a file with pairs.
+TEST_CASE("merges are written as strings, which every reader knows, and as pairs only where a token has a blank") {
+  const auto merges_of = [](const Tokenizer& tokenizer) { return Json::parse(tokenizer.to_json())["model"]["merges"]; };
+  CHECK(merges_of(*tokenizer_from_json(small_file().dump(), "t.json")) == Json::array({"a b"}));
+  BpeModel blanks;
+  blanks.alphabet = BpeModel::Alphabet::characters;
+  blanks.spellings = {" ", "a", " a"};
+  blanks.merges = {{0, 1}};
+  for (int byte = 0; byte < 256; ++byte) blanks.spellings.push_back(message("<0x{:02X}>", byte));
+  CHECK(merges_of(BpeTokenizer(blanks)) == Json::array({Json::array({" ", "a"})}));
+}
+
 TEST_CASE("a prefix space and a begin token in front, as the file has them") {
   Json file = small_file();
   file["model"]["vocab"] = {{"a", 0}, {"b", 1}, {"ab", 2}, {"Ġ", 4}};
