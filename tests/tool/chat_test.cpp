@@ -49,7 +49,7 @@ TEST_CASE("without a template nobody can chat or learn conversations, and each i
   const Folder folder;
   std::ofstream(folder / "chat.jsonl") << conversations();
   const std::string model = folder / "run";
-  REQUIRE(run(folder, "train --preset book --steps 2 --batch 2 --threads 1 --out " + model).code == 0);
+  REQUIRE(run(folder, "train --preset book --steps 2 --batch 2 --threads 1 --out " + model + folder.short_text()).code == 0);
   const Result chat = talk(folder, "hello\n", "--model " + model);
   CHECK(chat.code == 1);
   CHECK(chat.err.find("the model has no chat template") != std::string::npos);

@@ -18,7 +18,9 @@
 
 namespace fs = std::filesystem;
 
-static const std::string small = " --preset book --steps 40 --batch 2 --context 16 --eval-every 20 --threads 1";
+static std::string small(const Folder& folder) {
+  return folder.short_text() + " --preset book --steps 40 --batch 2 --context 16 --eval-every 20 --threads 1";
+}
 
 #ifdef GRADUS_SANITIZED  // under which everything takes many times as long
 static constexpr int kills = 4;
@@ -67,8 +69,8 @@ static std::vector<double> losses(const fs::path& run) {
 TEST_CASE("a run that is interrupted finishes its step, saves and exits with 0, and then goes on as if it never had been") {
   for (const int signal : {SIGINT, SIGTERM}) {
     const Folder folder;
-    REQUIRE(run(folder, "train --out " + folder / "straight" + small).code == 0);
-    const pid_t child = begin(folder, "train --save-every 1 --out " + folder / "run" + small);
+    REQUIRE(run(folder, "train --out " + folder / "straight" + small(folder)).code == 0);
+    const pid_t child = begin(folder, "train --save-every 1 --out " + folder / "run" + small(folder));
     wait_for(folder.path / "run/step-000003");
     kill(child, signal);
     CHECK(end_of(child) == 0);
@@ -84,12 +86,12 @@ TEST_CASE("a run that is interrupted finishes its step, saves and exits with 0, 
 
 TEST_CASE("killed at any moment, a run leaves a checkpoint that loads, and the resumed run equals the straight one") {
   const Folder folder;
-  REQUIRE(run(folder, "train --out " + folder / "straight" + small).code == 0);
+  REQUIRE(run(folder, "train --out " + folder / "straight" + small(folder)).code == 0);
   std::mt19937 random(7);  // when it is killed does not have to be the same everywhere
   for (int i = 0; i < kills; ++i) {
     CAPTURE(i);
     fs::remove_all(folder.path / "run");
-    const pid_t child = begin(folder, "train --save-every 1 --out " + folder / "run" + small);
+    const pid_t child = begin(folder, "train --save-every 1 --out " + folder / "run" + small(folder));
     wait_for(folder.path / "run/latest");
     std::this_thread::sleep_for(std::chrono::microseconds(random() % 250'000));
     kill(child, SIGKILL);
@@ -130,7 +132,7 @@ TEST_CASE("a full disk leaves the old checkpoint as it was and is an error with 
   }
   const std::string& disk = mounted.path;
   // About 320 kB a checkpoint, of which up to four are there at a time.
-  const Result full = run(folder, "train --save-every 1 --out " + disk + "/run" + small);
+  const Result full = run(folder, "train --save-every 1 --out " + disk + "/run" + small(folder));
   CHECK(full.code == 1);
   CHECK(full.err.find(disk + "/run/") != std::string::npos);
   CHECK(full.err.find("No space left on device") != std::string::npos);
@@ -138,14 +140,14 @@ TEST_CASE("a full disk leaves the old checkpoint as it was and is an error with 
 
   REQUIRE(mounted.grow());
   CHECK(run(folder, "train --threads 1 --resume " + disk + "/run").code == 0);
-  REQUIRE(run(folder, "train --out " + folder / "straight" + small).code == 0);
+  REQUIRE(run(folder, "train --out " + folder / "straight" + small(folder)).code == 0);
   CHECK(latest(disk + "/run") == latest(folder.path / "straight"));
 }
 
 TEST_CASE("a run goes on with another rate and says so, but not as another model or with another tokenizer") {
   const Folder folder;
   const std::string model = folder / "run";
-  REQUIRE(run(folder, "train --out " + model + small).code == 0);
+  REQUIRE(run(folder, "train --out " + model + small(folder)).code == 0);
 
   const Result refused = run(folder, "train --resume " + model + " --preset stories --context 32 --tokenizer chars --batch 3 --seed 4");
   CHECK(refused.code == 1);
@@ -164,9 +166,9 @@ TEST_CASE("a run goes on with another rate and says so, but not as another model
 
 TEST_CASE("a new run can begin with another's weights, and then brings its architecture and tokenizer along") {
   const Folder folder;
-  REQUIRE(run(folder, "train --out " + folder / "first" + small).code == 0);
-  CHECK(run(folder, "train --init " + folder / "first" + " --out " + folder / "refused" + small).code == 1);
-  const Result second = run(folder, "train --init " + folder / "first" + " --out " + folder / "second --steps 5 --batch 2 --threads 1");
+  REQUIRE(run(folder, "train --out " + folder / "first" + small(folder)).code == 0);
+  CHECK(run(folder, "train --init " + folder / "first" + " --out " + folder / "refused" + small(folder)).code == 1);
+  const Result second = run(folder, "train --init " + folder / "first" + folder.short_text() + " --steps 5 --batch 2 --threads 1 --out " + folder / "second");
   CHECK(second.code == 0);
   CHECK(losses(folder.path / "second").front() < losses(folder.path / "first").front() - 0.5);
 }
@@ -193,7 +195,7 @@ TEST_CASE("a model of another project can be the beginning, and what becomes of 
 
 TEST_CASE("a run that is at its end says so, and how to make it longer") {
   const Folder folder;
-  REQUIRE(run(folder, "train --out " + folder / "run" + small).code == 0);
+  REQUIRE(run(folder, "train --out " + folder / "run" + small(folder)).code == 0);
   const Result again = run(folder, "train --resume " + folder / "run");
   CHECK(again.code == 0);
   CHECK(again.err.find("no step was taken: the run stands at 40 of 40; --steps makes it longer") != std::string::npos);
@@ -201,7 +203,7 @@ TEST_CASE("a run that is at its end says so, and how to make it longer") {
 
 TEST_CASE("a rate that is too high ends the run with the last good checkpoint named and intact") {
   const Folder folder;
-  const Result result = run(folder, "train --lr 1e9 --out " + folder / "run" + small);
+  const Result result = run(folder, "train --lr 1e9 --out " + folder / "run" + small(folder));
   CHECK(result.code == 1);
   for (const char* part : {"at step ", "last finite loss", "learning rate", "clip", "data of this batch", "The last good checkpoint is "})
     CHECK_MESSAGE(result.err.find(part) != std::string::npos, part);
@@ -210,9 +212,9 @@ TEST_CASE("a rate that is too high ends the run with the last good checkpoint na
 
 TEST_CASE("samples can be watched while a model learns, and change nothing") {
   const Folder folder;
-  const Result with = run(folder, "train --sample 20 --out " + folder / "with" + small);
+  const Result with = run(folder, "train --sample 20 --out " + folder / "with" + small(folder));
   CHECK(with.code == 0);
   CHECK(with.err.find("\n  | ") != std::string::npos);
-  REQUIRE(run(folder, "train --out " + folder / "without" + small).code == 0);
+  REQUIRE(run(folder, "train --out " + folder / "without" + small(folder)).code == 0);
   CHECK(latest(folder.path / "with") == latest(folder.path / "without"));
 }
