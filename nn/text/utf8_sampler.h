@@ -9,7 +9,7 @@ namespace gradus::nn {
 
 // The sampler with the logits of all tokens removed whose bytes, behind those of the context, could not be UTF-8 whatever
 // followed. Among the others their proportions stay. A context that is broken already counts from its last character on.
-// Errors of the result also: no token is left.
+// The tokenizer must outlive the result. Errors of the result also: no token is left.
 Sampler keep_utf8(Sampler sampler, const Tokenizer& tokenizer);
 
 }  // namespace gradus::nn
