@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <iterator>
 #include <string>
 
 #include "autograd/error.h"
@@ -16,6 +15,7 @@
 #include "nn/hugging_face.h"
 #include "nn/llama2c.h"
 #include "nn/text/byte_tokenizer.h"
+#include "nn/text/text_file.h"
 
 using namespace gradus;
 using namespace gradus::nn;
@@ -34,8 +34,7 @@ static Decoder some_model() {
 }
 
 static void first_bytes(const fs::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(stream), {}};
+  const std::string bytes = read_text_file(path, "a checkpoint");
   std::printf("1. The first bytes of %s\n\n ", path.filename().c_str());
   for (std::size_t i = 0; i < 8; ++i) std::printf(" %02x", static_cast<unsigned>(static_cast<unsigned char>(bytes[i])));
   std::printf("\n  %s …\n", bytes.substr(8, 178).c_str());
@@ -105,8 +104,7 @@ static bool refused(const char* what, std::string bytes, const std::function<voi
 static bool damages() {
   const std::vector<NamedTensor> tensors = {{"a", Tensor({2}, {1, 2})}, {"b", Tensor({2}, {3, 4})}};
   write_safetensors(folder / "good.safetensors", tensors);
-  std::ifstream stream(folder / "good.safetensors", std::ios::binary);
-  const std::string good{std::istreambuf_iterator<char>(stream), {}};
+  const std::string good = read_text_file(folder / "good.safetensors", "a checkpoint");
   const auto replace = [](const char* from, const char* to) {
     return [=](std::string& bytes) { bytes.replace(bytes.find(from), std::string(from).size(), to); };
   };
