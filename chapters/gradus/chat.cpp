@@ -45,7 +45,8 @@ static std::vector<int> fitting_tokens(nn::ChatTemplate kind, const nn::Model& m
   }
 }
 
-static std::string answer(const ChatOptions& options, const nn::Model& model, int end, const std::vector<int>& prompt, Rng& rng) {
+static std::string answer(const ChatOptions& options, const nn::Model& model, int end, const std::vector<int>& prompt,
+                          const nn::Sampler& sampler) {
   // Where a line break ends an answer, so does one inside a longer token.
   std::vector<std::string> stops;
   if (model.tokenizer->decode(std::span(&end, 1)) == "\n") stops.push_back("\n");
@@ -55,9 +56,9 @@ static std::string answer(const ChatOptions& options, const nn::Model& model, in
     text += piece;
     write(piece);
   };
-  const nn::GenerateOptions settings{.tokens = options.tokens, .sampler = options.sampler, .end_token = end,
+  const nn::GenerateOptions settings{.tokens = options.tokens, .end_token = end,
                                      .stop = [&](std::size_t) { return stream.stopped(); }};
-  nn::generate(model.decoder, prompt, settings, rng, [&](int id) {
+  nn::generate(model.decoder, prompt, settings, sampler, [&](int id) {
     if (id != end) show(stream.push(id));
   });
   show(std::string(nn::without_half_character(stream.flush())));
@@ -74,7 +75,7 @@ void chat(const ChatOptions& options) {
   const bool terminal = isatty(STDIN_FILENO) != 0;
   std::vector<nn::Message> messages;
   if (!options.system.empty()) messages.push_back({"system", options.system});
-  Rng rng(options.seed);
+  const nn::Sampler sampler = nn::keep_first(nn::make_sampler(options.sampler, Rng(options.seed)), model.tokenizer->vocab_size());
   const auto next_line = [&](std::string& line) {
     if (terminal) std::fprintf(stderr, "> ");
     return static_cast<bool>(std::getline(std::cin, line)) && line != "/exit";
@@ -84,7 +85,7 @@ void chat(const ChatOptions& options) {
     messages.push_back({"user", line});
     try {
       const std::vector<int> prompt = fitting_tokens(kind, model, messages, options.tokens);
-      messages.push_back({"assistant", answer(options, model, end, prompt, rng)});
+      messages.push_back({"assistant", answer(options, model, end, prompt, sampler)});
     } catch (const ShapeError& problem) {  // this message cannot be said; the conversation goes on without it
       messages.pop_back();
       std::fprintf(stderr, "%s\n", problem.what());

@@ -157,7 +157,7 @@ void generate(const GenerateOptions& options) {
   if (options.dump_ids) write(line_of_ids(prompt.ids));
   for (std::size_t sample = 0; sample < options.samples; ++sample) {
     if (options.samples > 1 && !options.dump_ids) write(message("--- sample {} of {}\n", sample + 1, options.samples));
-    nn::Sampler sampler = sampler_of(options, sample);
+    nn::Sampler sampler = nn::keep_first(sampler_of(options, sample), writer.tokenizer->vocab_size());
     if (options.valid_utf8) sampler = nn::keep_utf8(std::move(sampler), *writer.tokenizer);
     if (logits) sampler = dumping(std::move(sampler), *logits);
     write_sample(options, writer, prompt, sampler);

@@ -72,6 +72,12 @@ Sampler make_sampler(const SamplerOptions& options, const Rng& rng) {
   };
 }
 
+Sampler keep_first(Sampler sampler, std::size_t count) {
+  return [sampler = std::move(sampler), count](std::span<const Real> logits, std::span<const int> context) {
+    return sampler(logits.first(std::min(count, logits.size())), context);
+  };
+}
+
 LogitRow punish_repetition(LogitRow logits, std::span<const int> context, double penalty) {
   if (penalty == 1) return logits;
   std::vector<bool> punished(logits.size());

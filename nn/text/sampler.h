@@ -37,6 +37,8 @@ std::vector<double> next_distribution(std::span<const Real> logits, const Sample
 using Sampler = std::function<int(std::span<const Real> logits, std::span<const int> context)>;
 // sample() with a generator of its own. Errors: an option out of range.
 Sampler make_sampler(const SamplerOptions& options, const Rng& rng);
+// The sampler with all ids from `count` on removed: some models have more rows than their tokenizer has tokens.
+Sampler keep_first(Sampler sampler, std::size_t count);
 
 // In double: a cumulative sum of many small probabilities would lose the last ones in float.
 using LogitRow = std::vector<double>;

@@ -159,6 +159,14 @@ TEST_CASE("a sampler has a generator of its own: what others draw does not matte
   CHECK_THROWS_AS(make_sampler({.top_p = 2}, Rng(1)), ShapeError);
 }
 
+// Some models of the Hugging Face hub have rows behind their tokenizer's last token, to a round number.
+TEST_CASE("rows that stand for no token are never drawn, and the others as if those were not there") {
+  const std::vector<Real> logits = {1, 2, 0, 50, 60}, known = {1, 2, 0};
+  const Sampler kept = keep_first(make_sampler({}, Rng(3)), 3), plain = make_sampler({}, Rng(3));
+  for (int i = 0; i < 1000; ++i) CHECK(kept(logits, {}) == plain(known, {}));
+  CHECK(keep_first(make_sampler({.temperature = 0}, Rng(3)), 9)(logits, {}) == 4);
+}
+
 TEST_CASE("the repetition penalty acts at temperature 0 too") {
   Rng rng(1);
   const std::vector<Real> logits{1, 3, 2};
