@@ -13,6 +13,8 @@ struct Word {
   Choice choice;
   std::string_view word;
 };
+template <class Choice>
+Word(Choice, const char*) -> Word<Choice>;  // which clang before version 17 does not find by itself
 
 template <class Choice>
 std::string_view word_in(const auto& table, Choice choice) {

@@ -19,7 +19,7 @@ TEST_CASE("layer_norm divides by the biased deviation") {
 }
 
 TEST_CASE("layer_norm's epsilon stands inside the root") {
-  const Tensor y = layer_norm(Tensor({2}, {-1e-3, 1e-3}), Tensor::full({2}, 1), {}, 3e-6);
+  const Tensor y = layer_norm(Tensor({2}, {Real(-1e-3), Real(1e-3)}), Tensor::full({2}, 1), {}, 3e-6);
   CHECK(y.values()[1] == doctest::Approx(0.5).epsilon(1e-5));
 }
 
