@@ -93,8 +93,8 @@ TEST_CASE("fused attention equals its composition, in value and gradients, with 
       for (const bool with_visible : {false, true})
         for (const bool with_bias : {false, true})
           for (const double p : {0.0, 0.3}) {
-            INFO("B ", B, ", T ", T, ", S ", S, ", H ", H, ", G ", G, ", D ", D, ", padding ", with_padding,
-                 ", visible ", with_visible, ", bias ", with_bias, ", dropout ", p);
+            const std::string shape = message("B {}, T {}, S {}, H {}, G {}, D {}", B, T, S, H, G, D);
+            INFO(shape, ", padding ", with_padding, ", visible ", with_visible, ", bias ", with_bias, ", dropout ", p);
             Problem problem(B, T, S, H, G, D);
             const std::vector<int> valid = with_padding ? padded(B, S) : std::vector<int>{};
             const std::vector<int> visible = with_visible ? numbers_of_keys(B * T, S) : std::vector<int>{};
@@ -218,7 +218,6 @@ TEST_CASE("neighbouring query heads share a key and value head") {
 TEST_CASE("grouped heads equal as many heads with keys and values repeated, in value and gradients") {
   const std::size_t heads[][2] = {{4, 4}, {4, 2}, {4, 1}, {6, 3}};
   for (const auto& [H, G] : heads) {
-    INFO("H ", H, ", G ", G);
     Problem problem(2, 5, 7, H, G, 3);
     const auto repeated = [&, n = H / G, groups = G](const Tensor& x) {
       return reshape(repeat_heads(reshape(x, {2, 7, groups, 3}), n), {2, 7, n * groups * 3});

@@ -106,7 +106,8 @@ static void read_cross_entropy(File& file) {
     const std::vector<int> targets = c.ids("target");
     const int ignored = c["ignore_index"];
     const bool some = std::ranges::any_of(targets, [&](int target) { return target != ignored; });
-    for (const auto& [name, reduction] : reductions) {
+    for (const auto& [name, kind] : reductions) {
+      const Reduction reduction = kind;
       const Tensor logits = c.leaf("logits");
       const Tensor y = cross_entropy(logits, targets, reduction, ignored);
       y.backward(reduction == Reduction::none ? c.tensor("dloss.none") : Tensor::scalar(1));

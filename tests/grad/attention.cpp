@@ -32,7 +32,7 @@ GRAD_CHECK(attention) {
     const Tensor query = table.uniform({B, T, H * D}, -2, 2), key = table.uniform({B, S, G * D}, -2, 2);
     const Tensor value = table.uniform({B, S, G * D});
     table.check({{"query", query}, {"key", key}, {"value", value}},
-                [=, heads = AttentionHeads{H, G}] { return attention(query, key, value, heads, valid); });
+                [=, heads = AttentionHeads{H, G}, mask = valid] { return attention(query, key, value, heads, mask); });
   }
   const Tensor x = table.uniform({2, 3, 4});
   table.check({{"x", x}}, [=] { return attention(x, x, x, {2, 2}); });

@@ -111,9 +111,9 @@ TEST_CASE("an exported folder has the form of a folder that Hugging Face's own l
                      read_tokenizer(theirs.string()).get());
 
   const Json expected = json_of(theirs / "config.json"), written = json_of(folder / "config.json");
-  for (const auto& [name, value] : expected.items())
-    if (name != "transformers_version") CHECK_MESSAGE(written.value(name, Json("absent")) == value, name);
-  for (const auto& [name, value] : written.items()) CHECK_MESSAGE((expected.contains(name) || name == "head_dim"), name);
+  for (const auto& item : expected.items())
+    if (item.key() != "transformers_version") CHECK_MESSAGE(written.value(item.key(), Json("absent")) == item.value(), item.key());
+  for (const auto& item : written.items()) CHECK_MESSAGE((expected.contains(item.key()) || item.key() == "head_dim"), item.key());
   const Json generation = json_of(folder / "generation_config.json"), theirs_generation = json_of(theirs / "generation_config.json");
   for (const auto& [name, value] : generation.items()) CHECK(theirs_generation[name] == value);
 

@@ -141,7 +141,7 @@ TEST_CASE("one pass, any chunks and token by token with a cache give what readin
           const Batch batch = padded(rows, T, padding);
           const std::vector<Tensor> alone = rows_alone(batch, decoder);
           for (const std::size_t chunk : {T, std::size_t{1}, std::size_t{5}}) {
-            INFO("H ", H, ", G ", G, ", rows ", rows, ", padding ", static_cast<int>(padding), ", chunk ", chunk);
+            INFO("H ", decoder.config.n_heads, ", G ", decoder.config.n_kv_heads, ", rows ", rows, ", padding ", static_cast<int>(padding), ", chunk ", chunk);
             KVCache cache(decoder.config, rows, 20);
             std::vector<Tensor> logits;
             for (std::size_t begin = 0; begin < T; begin += chunk) {
