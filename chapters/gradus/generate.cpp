@@ -116,7 +116,7 @@ static void write_table(const GenerateOptions& options, const Writer& writer, co
     distribution = nn::next_distribution(logits, filters_of(options), context);
     return nn::argmax(distribution);
   };
-  nn::generate(writer.model, prompt.ids, {.tokens = 1}, look);
+  nn::generate(writer.model, prompt.ids, {.tokens = 1}, nn::keep_first(look, writer.tokenizer->vocab_size()));
   write(next_token_table(distribution, options.top, *writer.tokenizer));
 }
 

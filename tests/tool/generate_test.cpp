@@ -289,6 +289,14 @@ TEST_CASE("a GPT-2 folder writes and is compared like any model, and is refused 
   const Result ended = run(folder, "generate --tokens 40 --prompt ab --seed 3 --temperature 1 --dump-ids" + flags);
   CHECK(numbers_of(lines_of(ended.out).at(1)) == std::vector(expected.begin(), behind));
 
+  // A model may have more rows than its tokenizer has tokens; those are neither drawn nor shown.
+  std::ofstream(folder / "gpt2/tokenizer.json") << nn::CharTokenizer::of_text("ab").to_json();
+  std::ofstream(folder / "gpt2/generation_config.json") << "{}";
+  for (const char* flags_of : {" --top 256", " --tokens 40"}) {
+    const Result known = run(folder, "generate --prompt ab" + flags + flags_of);
+    CHECK_MESSAGE(known.code == 0, known.err);
+  }
+
   CHECK(run(folder, "info --model " + folder / "gpt2").code == 0);
   const Result same = run(folder, "compare " + folder / "gpt2" + " " + folder / "gpt2");
   CHECK(same.out.find("largest difference   0.000e+00") != std::string::npos);
